@@ -1,0 +1,56 @@
+# `make` prints what there is. Every target sets up what it needs; Python 3.11 or newer is all that must be there.
+VENV ?= .venv
+PYTHON := $(VENV)/bin/python
+READY := $(VENV)/.ready
+WORKERS ?= 2
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint types format bench-engine fuzz soak java lock upgrade clean
+
+help: ## Print this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(READY) ## Create .venv with the locked versions and this package
+
+$(READY): requirements.lock pyproject.toml tools/bootstrap
+	tools/bootstrap $(VENV)
+	@touch $@
+
+demo: $(READY) ## Show a join at work
+	$(PYTHON) -m semistream demo
+
+test: lint types ## Everything that CI checks; ARGS="-k keys" is passed to pytest
+	$(PYTHON) -m pytest -n $(WORKERS) $(ARGS)
+
+lint: $(READY) ## Style, and the direction of imports
+	$(VENV)/bin/ruff check
+	$(VENV)/bin/lint-imports
+
+types: $(READY) ## Static types
+	$(VENV)/bin/mypy
+
+format: $(READY) ## Lay the code out
+	$(VENV)/bin/ruff check --fix
+	$(VENV)/bin/ruff format
+
+bench-engine: $(READY) ## Time the engine; ARGS are passed on
+	$(PYTHON) benchmarks/engine.py $(ARGS)
+
+fuzz: $(READY) ## Random joins against an oracle; ARGS are passed on
+	$(PYTHON) -m tests.fuzz $(ARGS)
+
+soak: $(READY) ## One join for a long time: does it keep its memory? ARGS are passed on
+	$(PYTHON) -m tests.soak $(ARGS)
+
+java: ## Install a Java runtime where none is found (the engine needs none, Spark does)
+	tools/java
+
+lock: ## Write requirements.lock anew after a change to pyproject.toml, keeping what still fits
+	tools/lock
+
+upgrade: ## Write requirements.lock anew with the newest versions
+	tools/lock --upgrade
+
+clean: ## Remove everything that these targets made
+	rm -rf $(VENV) build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache src/*.egg-info
+	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

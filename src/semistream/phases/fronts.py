@@ -1,0 +1,212 @@
+"""What the front holds: nothing, hot master rows, or whole pages.
+
+A front answers what it can of a piece of the stream and hands back the rows it can't. It never
+answers a key in part: either all of a key's master rows are here, or the key is a miss.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from threading import Lock
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from semistream.phases.arrivals import Arrivals
+from semistream.structures.answers import Answers, Status
+from semistream.structures.codeindex import NONE
+from semistream.structures.gathering import equal_bytes
+from semistream.structures.matching import Matches
+from semistream.structures.pagecache import PageCache
+from semistream.structures.rowcache import RowCache
+from semistream.structures.rowpool import numbers_of, references, rows_of
+from semistream.structures.sources import Sources
+
+Int64s = NDArray[np.int64]
+Reply = Generator[pa.RecordBatch, None, Int64s]
+"""Yields output batches; returns the rows that are still to be answered."""
+
+
+class Front:
+    """The empty front: every row has to meet its page."""
+
+    by_page = False  # whether `answer` wants to know each row's partition
+    unmatched = 0  # rows answered so far with "no master row has this key"
+
+    def __init__(self, schema: pa.Schema) -> None:
+        self.sources = Sources(schema)
+
+    @property
+    def held_bytes(self) -> int:
+        return 0
+
+    @property
+    def rows(self) -> int:
+        """Master rows held."""
+        return 0
+
+    @property
+    def evictions(self) -> int:
+        return 0
+
+    def answer(self, arrivals: Arrivals, number: int, rows: Int64s, partitions: Int64s, answers: Answers) -> Reply:
+        """Answer what can be of `rows` (positions in `arrivals`, which is source `number`)."""
+        yield from ()
+        return rows
+
+    def clear(self) -> None:
+        """Forget everything."""
+
+
+class RowFront(Front):
+    """Hot master rows by key. One thread may add rows while another probes."""
+
+    def __init__(self, cache: RowCache, key_columns: tuple[int, int] | None) -> None:
+        self.cache = cache
+        self.sources = cache.sources
+        self.lock = Lock()
+        self._key_columns = key_columns  # key bytes in the stream and here, where codes are hashes
+
+    @property
+    def held_bytes(self) -> int:
+        return self.cache.held_bytes
+
+    @property
+    def rows(self) -> int:
+        return self.cache.rows
+
+    @property
+    def evictions(self) -> int:
+        return self.cache.evictions
+
+    def answer(self, arrivals: Arrivals, number: int, rows: Int64s, partitions: Int64s, answers: Answers) -> Reply:
+        missed: list[Int64s] = []
+        here = references(number, arrivals.rows)
+        while len(rows):
+            with self.lock:
+                entries = self._find(arrivals, number, rows, answers)
+                done = self._how_many(entries, answers)
+                positions, found = self.cache.hit(entries[:done])
+                if answers.plan.pairs:
+                    answers.matched(here[rows[positions]], found)
+                else:
+                    hits = rows[:done][entries[:done] != NONE]
+                    answers.matched(here[hits], here[hits])
+            missed.append(rows[:done][entries[:done] == NONE])
+            rows = rows[done:]
+            if len(rows) or answers.full:
+                yield from answers.flush()
+        return np.concatenate(missed) if missed else rows
+
+    def add(
+        self, batch: pa.RecordBatch, codes: NDArray[np.uint64], counts: Int64s, estimates: NDArray[np.float64]
+    ) -> int:
+        """Promote keys; see `RowCache.add`."""
+        with self.lock:
+            return self.cache.add(batch, codes, counts, estimates)
+
+    def clear(self) -> None:
+        with self.lock:
+            self.cache.clear()
+
+    def _find(self, arrivals: Arrivals, number: int, rows: Int64s, answers: Answers) -> NDArray[np.int32]:
+        whole = len(rows) == arrivals.rows
+        codes = arrivals.keys.codes if whole else arrivals.keys.codes[rows]
+        entries = self.cache.find(codes, np.zeros(len(rows), dtype=np.bool_))
+        if self._key_columns is not None:
+            candidates = np.flatnonzero(entries != NONE)
+            kept = self.cache.first_references(entries[candidates])
+            same = equal_bytes(
+                answers.stream.column_pointers(self._key_columns[0]),
+                np.full(len(candidates), number, dtype=np.int32),
+                rows[candidates],
+                self.sources.column_pointers(self._key_columns[1]),
+                numbers_of(kept),
+                rows_of(kept),
+            )
+            entries[candidates[~same]] = NONE
+        return entries
+
+    def _how_many(self, entries: NDArray[np.int32], answers: Answers) -> int:
+        """How many leading rows' answers can be noted before a flush; at least one."""
+        if not answers.plan.pairs:
+            return len(entries)
+        ends = np.cumsum(self.cache.rows_per_entry(entries))
+        if ends[-1] <= answers.room:
+            return len(entries)
+        return max(1, int(np.searchsorted(ends, answers.room, side="right")))
+
+
+class PageFront(Front):
+    """Whole partitions, found by the directory's page number."""
+
+    by_page = True
+
+    def __init__(self, cache: PageCache, key_columns: tuple[int, int] | None) -> None:
+        self.cache = cache
+        self.sources = cache.sources
+        self._key_columns = key_columns
+        self._evictions = 0
+
+    @property
+    def held_bytes(self) -> int:
+        return self.cache.held_bytes
+
+    @property
+    def rows(self) -> int:
+        return self.cache.rows
+
+    @property
+    def evictions(self) -> int:
+        return self._evictions
+
+    def answer(self, arrivals: Arrivals, number: int, rows: Int64s, partitions: Int64s, answers: Answers) -> Reply:
+        wanted = partitions[rows]
+        missed = np.ones(len(rows), dtype=np.bool_)
+        for partition in np.unique(wanted):
+            if int(partition) in self.cache:
+                mine = wanted == partition
+                missed &= ~mine
+                yield from self._from_page(arrivals, number, rows[mine], int(partition), answers)
+        return rows[missed]
+
+    def evict(self, partition: int) -> None:
+        self.cache.drop(partition)
+        self._evictions += 1
+
+    def used(self, partition: int, rows: int) -> None:
+        """`rows` stream rows were answered from this partition; policies that count them override."""
+
+    def clear(self) -> None:
+        self.cache.clear()
+
+    def _from_page(
+        self, arrivals: Arrivals, number: int, rows: Int64s, partition: int, answers: Answers
+    ) -> Generator[pa.RecordBatch, None, None]:
+        kept = self.cache[partition]
+        self.used(partition, len(rows))
+        here = references(number, arrivals.rows)[rows]
+        matched = np.zeros(len(rows), dtype=np.bool_)
+        matches = Matches(arrivals.keys.codes[rows], kept.codes)
+        while not matches.finished:
+            lefts, rights = matches.pairs(answers.room)
+            if self._key_columns is not None:
+                same = equal_bytes(
+                    answers.stream.column_pointers(self._key_columns[0]),
+                    np.full(len(lefts), number, dtype=np.int32),
+                    rows[lefts],
+                    self.sources.column_pointers(self._key_columns[1]),
+                    np.full(len(lefts), kept.number, dtype=np.int32),
+                    rights,
+                )
+                lefts, rights = lefts[same], rights[same]
+            matched[lefts] = True
+            if answers.plan.pairs:
+                answers.matched(here[lefts], (np.int64(kept.number) << 32) + rights)
+            if answers.full:
+                yield from answers.flush()
+        if not answers.plan.pairs:
+            answers.matched(here[matched], here[matched])
+        self.unmatched += int((~matched).sum())
+        answers.unanswered(here[~matched], Status.unmatched)

@@ -1,0 +1,267 @@
+"""The second phase: rows wait, pages come, and each page answers all rows that wait for it.
+
+    misses -> stage (payload copied, no slot yet) -> admit (a slot in the queue) -> page -> answers
+
+Staged rows are those of the piece at hand that found the queue full; a load frees slots for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from semistream.budget import Budget
+from semistream.phases.arrivals import Misses, cuts
+from semistream.phases.loading import Loaded, Loader
+from semistream.phases.plan import Plan
+from semistream.stats import Ages, Counters
+from semistream.stores.base import PageDirectory
+from semistream.structures.answers import Answers, OutputPlan, Status
+from semistream.structures.gathering import equal_bytes
+from semistream.structures.matching import Matches
+from semistream.structures.pending import Pending, Taken
+from semistream.structures.rowpool import RowPool, numbers_of, rows_of
+from semistream.structures.sources import Sources
+
+Int64s = NDArray[np.int64]
+Batches = Iterator[pa.RecordBatch]
+Reply = Generator[pa.RecordBatch, None, Int64s]
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What a load did: the pages, where they lie, and how many waiting rows each master row met."""
+
+    loaded: Loaded
+    number: int  # of the pages' batch in `PagePhase.pages`
+    matches: Int64s
+    oldest_age: int  # in rows admitted, of the oldest row that met these pages
+    rows: int  # stream rows that met these pages
+
+
+class PagePhase:
+    """Pending rows, their payload, and the pages that answer them."""
+
+    def __init__(
+        self,
+        loader: Loader,
+        directory: PageDirectory | None,
+        schema: pa.Schema,
+        output: OutputPlan,
+        plan: Plan,
+        budget: Budget,
+        clock: Callable[[], float],
+    ) -> None:
+        layout = loader.store.layout
+        assert layout is not None
+        self.loader = loader
+        self.partition_pages = plan.partition_pages
+        self.partitions = -(-layout.pages // plan.partition_pages)
+        self._pages = layout.pages
+        self._directory = directory
+        self._budget = budget
+        self._unique = loader.store.unique is True
+        self.counters = Counters()
+        self.ages = Ages()
+        self.pending = Pending(plan.pending_rows, max(1, self.partitions))
+        self.stream = Sources(schema)
+        self.pool = RowPool(self.stream, plan.pool_bytes)
+        self.pages = Sources(loader.schema)
+        self._pages_bytes = plan.pages_bytes
+        self.answers = Answers(output, self.stream, self.pages, plan.output_rows, plan.output_bytes)
+        self._output = output
+        self._key_columns = None if loader.exact else (len(schema) - 1, len(loader.schema) - 1)
+        self._staged: list[tuple[NDArray[np.uint64], Int64s, Int64s]] = []
+        self.staged_rows = 0
+        self._clock = clock
+        self._waiting_since = clock()
+        self.on_answered: Callable[[Answered], None] = lambda answered: None
+
+    # -- rows come in ---------------------------------------------------------------------------
+
+    def pieces(self, misses: Misses) -> Iterator[Misses]:
+        """The copy as it is, or, where it is large, in pieces that the pool can move around."""
+        for start, end in cuts(misses.batch, len(misses), self.pool.piece_bytes):
+            if end - start == len(misses):
+                yield misses
+            else:
+                part = misses.batch.slice(start, end - start)
+                batch = pa.concat_batches([part, part.slice(0, 0)])
+                yield Misses(batch, misses.codes[start:end], misses.partitions[start:end])
+
+    def tidy(self, size: int) -> Batches:
+        """Free payload bytes without a load: let noted answers go, then move live rows together."""
+        if self.pool.wants_compacting(size) and self.stream.pinned:
+            yield from self.answers.flush()
+        while self.pool.wants_compacting(size) and self._compact():
+            pass
+
+    def stage(self, piece: Misses) -> None:
+        """Take a piece over; its rows wait for a slot in the queue."""
+        references = self.pool.append(piece.batch, len(piece))
+        self._staged.append((piece.codes, piece.partitions, references))
+        self.staged_rows += len(piece)
+        self.account()
+
+    def admit(self) -> None:
+        """Queue as many staged rows as have room."""
+        self._count_waiting()
+        while self._staged and self.pending.free:
+            codes, partitions, references = self._staged[0]
+            free = self.pending.free
+            self.pending.admit(codes[:free], partitions[:free], references[:free])
+            admitted = min(free, len(codes))
+            self.counters.admitted += admitted
+            self.staged_rows -= admitted
+            if admitted == len(codes):
+                del self._staged[0]
+            else:
+                self._staged[0] = (codes[free:], partitions[free:], references[free:])
+
+    @property
+    def idle(self) -> bool:
+        return not self.staged_rows and not len(self.pending)
+
+    # -- pages come in --------------------------------------------------------------------------
+
+    def pages_of(self, partition: int) -> tuple[int, int]:
+        """First and last page of a partition."""
+        first = partition * self.partition_pages
+        return first, min(first + self.partition_pages, self._pages) - 1
+
+    def read(self, partition: int) -> Loaded:
+        """Load a partition; touches nothing of this phase, so any thread may."""
+        return self.loader.load_together(*self.pages_of(partition))
+
+    def load(self, partition: int) -> Batches:
+        """Load a partition and answer every row that waits for it."""
+        yield from self.answer(self.read(partition), 1)
+
+    def load_many(self, partitions: Int64s) -> Batches:
+        """Load partitions (ascending), neighbours as one run, each run answered as it comes."""
+        firsts = partitions * self.partition_pages
+        pages = (firsts[:, None] + np.arange(self.partition_pages)).ravel()
+        pages = pages[pages < self._pages]
+        for loaded in self.loader.load(pages):
+            yield from self.answer(loaded, -(-(loaded.last - loaded.first + 1) // self.partition_pages))
+
+    def answer(self, loaded: Loaded, loads: int) -> Batches:
+        """Answer all rows that wait for these pages, and for what their last key goes on to."""
+        self._count_waiting()
+        first = loaded.first // self.partition_pages
+        taken = self.pending.take_pages(np.arange(first, loaded.last // self.partition_pages + 1))
+        self.counters.loads += loads
+        self.counters.wasted_loads += not len(taken)
+        matched = np.zeros(len(taken), dtype=np.bool_)
+        last_row_met = yield from self._match(taken, loaded, matched)
+        if len(last_row_met):
+            yield from self._follow_last_key(taken, loaded, last_row_met, matched)
+        self._finish(taken, matched)
+        if self.answers.full or self.pages.held_bytes > self._pages_bytes // 2:
+            yield from self.answers.flush()
+        self.account()
+
+    def flush(self) -> Batches:
+        yield from self.answers.flush()
+        self.account()
+
+    def account(self) -> None:
+        """Tell the budget what is held now."""
+        self._budget.hold("pending", self.pending.held_bytes + self.stream.held_bytes + 24 * self.staged_rows)
+        self._budget.hold("pages", self.pages.held_bytes)
+        self._budget.hold("answers", self.answers.held_bytes)
+
+    def close(self) -> None:
+        self.pool.clear()
+
+    # -- inside ---------------------------------------------------------------------------------
+
+    def _match(self, taken: Taken, loaded: Loaded, matched: NDArray[np.bool_]) -> Reply:
+        """Note the answers of one run; returns the taken rows that met its last row."""
+        self.counters.reads += loaded.reads
+        self.counters.bytes_read += loaded.bytes_read
+        self.counters.rows_read += loaded.rows
+        number = self.pages.add(loaded.batch, loaded.held)
+        self.account()
+        base = np.int64(number) << 32
+        per_row = np.zeros(loaded.rows, dtype=np.int64)
+        met_last: list[Int64s] = []
+        matches = Matches(taken.codes, loaded.keys.codes)
+        while not matches.finished:
+            lefts, rights = matches.pairs(self.answers.room)
+            if self._key_columns is not None:
+                lefts, rights = self._same_keys(taken.references, number, lefts, rights)
+            matched[lefts] = True
+            per_row += np.bincount(rights, minlength=loaded.rows)
+            met_last.append(lefts[rights == loaded.rows - 1])
+            if self._output.pairs:
+                self.answers.matched(taken.references[lefts], base + rights)
+            if self.answers.full:
+                yield from self.answers.flush()
+        age = self.pending.admitted - int(taken.admitted.min()) if len(taken) else 0
+        self.on_answered(Answered(loaded, number, per_row, age, len(taken)))
+        self.pages.drop(number)
+        return np.concatenate(met_last) if met_last and not self._unique else np.empty(0, dtype=np.int64)
+
+    def _same_keys(
+        self, references: Int64s, number: int, lefts: Int64s, rights: Int64s
+    ) -> tuple[Int64s, Int64s]:
+        """Of pairs with equal codes those with equal keys: codes of byte keys are hashes."""
+        assert self._key_columns is not None
+        waiting = references[lefts]
+        same = equal_bytes(
+            self.stream.column_pointers(self._key_columns[0]),
+            numbers_of(waiting),
+            rows_of(waiting),
+            self.pages.column_pointers(self._key_columns[1]),
+            np.full(len(rights), number, dtype=np.int32),
+            rights,
+        )
+        return lefts[same], rights[same]
+
+    def _follow_last_key(
+        self, taken: Taken, loaded: Loaded, rows: Int64s, matched: NDArray[np.bool_]
+    ) -> Batches:
+        """The key of a page's last row may go on behind it: read on, one page at a time."""
+        assert self._directory is not None
+        _, last = self._directory.locate(loaded.keys.take(np.array([loaded.rows - 1])))
+        some = Taken(taken.codes[rows], taken.references[rows], taken.admitted[rows], taken.pages[rows])
+        also = np.zeros(len(rows), dtype=np.bool_)
+        for page in range(loaded.last + 1, int(last[0]) + 1):
+            self.counters.loads += 1
+            yield from self._match(some, self.loader.load_together(page, page), also)
+            if self.pages.held_bytes > self._pages_bytes // 2:
+                yield from self.answers.flush()
+
+    def _finish(self, taken: Taken, matched: NDArray[np.bool_]) -> None:
+        if not self._output.pairs:
+            self.answers.matched(taken.references[matched], taken.references[matched])
+        self.answers.unanswered(taken.references[~matched], Status.unmatched)
+        found = int(matched.sum())
+        self.counters.matched += found
+        self.counters.unmatched += len(taken) - found
+        self.ages.add(self.pending.admitted - taken.admitted)
+        self.pool.release(taken.references)
+
+    def _compact(self) -> bool:
+        slots = self.pending.live_slots()
+        parts = [self.pending.references[slots], *(references for _, _, references in self._staged)]
+        live = np.concatenate(parts)
+        if not self.pool.compact(live):
+            return False
+        self.pending.references[slots] = live[: len(slots)]
+        at = len(slots)
+        for i, (codes, partitions, references) in enumerate(self._staged):
+            self._staged[i] = (codes, partitions, live[at : at + len(references)])
+            at += len(references)
+        return True
+
+    def _count_waiting(self) -> None:
+        """Little's law: row-seconds of waiting are the area under the number of rows that wait."""
+        now = self._clock()
+        self.counters.waiting_row_seconds += (now - self._waiting_since) * (len(self.pending) + self.staged_rows)
+        self._waiting_since = now
