@@ -14,10 +14,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from semistream.phases.arrivals import Arrivals
+from semistream.phases.loading import Loaded
 from semistream.structures.answers import Answers, Status
 from semistream.structures.codeindex import NONE
 from semistream.structures.gathering import equal_bytes
-from semistream.structures.matching import Matches
+from semistream.structures.matching import CodeTable
 from semistream.structures.pagecache import PageCache
 from semistream.structures.rowcache import RowCache
 from semistream.structures.rowpool import numbers_of, references, rows_of
@@ -146,6 +147,7 @@ class PageFront(Front):
     def __init__(self, cache: PageCache, key_columns: tuple[int, int] | None) -> None:
         self.cache = cache
         self.sources = cache.sources
+        self.unmatched = 0
         self._key_columns = key_columns
         self._evictions = 0
 
@@ -162,33 +164,42 @@ class PageFront(Front):
         return self._evictions
 
     def answer(self, arrivals: Arrivals, number: int, rows: Int64s, partitions: Int64s, answers: Answers) -> Reply:
-        wanted = partitions[rows]
+        wanted = self.block_of(partitions[rows])
         missed = np.ones(len(rows), dtype=np.bool_)
-        for partition in np.unique(wanted):
-            if int(partition) in self.cache:
-                mine = wanted == partition
+        for block in np.unique(wanted):
+            if int(block) in self.cache:
+                mine = wanted == block
                 missed &= ~mine
-                yield from self._from_page(arrivals, number, rows[mine], int(partition), answers)
+                yield from self._from_block(arrivals, number, rows[mine], int(block), answers)
         return rows[missed]
 
-    def evict(self, partition: int) -> None:
-        self.cache.drop(partition)
+    def block_of(self, partitions: Int64s) -> Int64s:
+        """Which kept block holds each partition, if any does: its own."""
+        return partitions
+
+    def keep(self, block: int, loaded: Loaded, use: float) -> None:
+        """Hold loaded pages; there has to be room."""
+        codes = CodeTable(loaded.keys.codes)
+        self.cache.keep(block, loaded.batch, codes, loaded.held + codes.nbytes, use)
+
+    def evict(self, block: int) -> None:
+        self.cache.drop(block)
         self._evictions += 1
 
-    def used(self, partition: int, rows: int) -> None:
-        """`rows` stream rows were answered from this partition; policies that count them override."""
+    def used(self, block: int, rows: int) -> None:
+        """`rows` stream rows are answered from this block; policies that count them override."""
 
     def clear(self) -> None:
         self.cache.clear()
 
-    def _from_page(
-        self, arrivals: Arrivals, number: int, rows: Int64s, partition: int, answers: Answers
+    def _from_block(
+        self, arrivals: Arrivals, number: int, rows: Int64s, block: int, answers: Answers
     ) -> Generator[pa.RecordBatch, None, None]:
-        kept = self.cache[partition]
-        self.used(partition, len(rows))
+        kept = self.cache[block]
+        self.used(block, len(rows))
         here = references(number, arrivals.rows)[rows]
         matched = np.zeros(len(rows), dtype=np.bool_)
-        matches = Matches(arrivals.keys.codes[rows], kept.codes)
+        matches = kept.codes.matches(arrivals.keys.codes[rows])
         while not matches.finished:
             lefts, rights = matches.pairs(answers.room)
             if self._key_columns is not None:

@@ -22,7 +22,7 @@ from semistream.stats import Ages, Counters
 from semistream.stores.base import PageDirectory
 from semistream.structures.answers import Answers, OutputPlan, Status
 from semistream.structures.gathering import equal_bytes
-from semistream.structures.matching import Matches
+from semistream.structures.matching import CodeTable
 from semistream.structures.pending import Pending, Taken
 from semistream.structures.rowpool import RowPool, numbers_of, rows_of
 from semistream.structures.sources import Sources
@@ -41,6 +41,16 @@ class Answered:
     matches: Int64s
     oldest_age: int  # in rows admitted, of the oldest row that met these pages
     rows: int  # stream rows that met these pages
+    partition: int | None  # the one that was loaded; None: several, or pages a key goes on to
+
+    def rate_scale(self) -> float:
+        """Admitted rows since these pages were loaded last, estimated without a memory of it.
+
+        Of m waiting rows the oldest began the wait, so m - 1 came in `oldest_age`: the page's rate
+        is (m - 1) / age, and the gap before the first adds 1 / rate.
+        """
+        waited = max(self.oldest_age, self.rows, 1)
+        return waited * self.rows / (self.rows - 1) if self.rows > 1 else 2.0 * waited
 
 
 class PagePhase:
@@ -157,7 +167,8 @@ class PagePhase:
         self.counters.loads += loads
         self.counters.wasted_loads += not len(taken)
         matched = np.zeros(len(taken), dtype=np.bool_)
-        last_row_met = yield from self._match(taken, loaded, matched)
+        partition = first if loads == 1 else None
+        last_row_met = yield from self._match(taken, loaded, matched, partition)
         if len(last_row_met):
             yield from self._follow_last_key(taken, loaded, last_row_met, matched)
         self._finish(taken, matched)
@@ -180,7 +191,9 @@ class PagePhase:
 
     # -- inside ---------------------------------------------------------------------------------
 
-    def _match(self, taken: Taken, loaded: Loaded, matched: NDArray[np.bool_]) -> Reply:
+    def _match(
+        self, taken: Taken, loaded: Loaded, matched: NDArray[np.bool_], partition: int | None
+    ) -> Reply:
         """Note the answers of one run; returns the taken rows that met its last row."""
         self.counters.reads += loaded.reads
         self.counters.bytes_read += loaded.bytes_read
@@ -190,7 +203,7 @@ class PagePhase:
         base = np.int64(number) << 32
         per_row = np.zeros(loaded.rows, dtype=np.int64)
         met_last: list[Int64s] = []
-        matches = Matches(taken.codes, loaded.keys.codes)
+        matches = CodeTable(loaded.keys.codes).matches(taken.codes)
         while not matches.finished:
             lefts, rights = matches.pairs(self.answers.room)
             if self._key_columns is not None:
@@ -203,7 +216,7 @@ class PagePhase:
             if self.answers.full:
                 yield from self.answers.flush()
         age = self.pending.admitted - int(taken.admitted.min()) if len(taken) else 0
-        self.on_answered(Answered(loaded, number, per_row, age, len(taken)))
+        self.on_answered(Answered(loaded, number, per_row, age, len(taken), partition))
         self.pages.drop(number)
         return np.concatenate(met_last) if met_last and not self._unique else np.empty(0, dtype=np.int64)
 
@@ -233,7 +246,7 @@ class PagePhase:
         also = np.zeros(len(rows), dtype=np.bool_)
         for page in range(loaded.last + 1, int(last[0]) + 1):
             self.counters.loads += 1
-            yield from self._match(some, self.loader.load_together(page, page), also)
+            yield from self._match(some, self.loader.load_together(page, page), also, None)
             if self.pages.held_bytes > self._pages_bytes // 2:
                 yield from self.answers.flush()
 

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from semistream.errors import BudgetError, CorruptStoreError
 from semistream.keys import KeyCodec, Keys, search
 from semistream.stores.leaves import LEAF_PAGES, Leaf, LeafCache, Places
+from semistream.stores.stored import taken_array
 
 Pages = NDArray[np.int64]
 
@@ -79,7 +80,7 @@ class Fences:
             fences = codec.encode([column.slice(at, leaf_pages) for column in columns])
             return Leaf(fences, continued[at : at + leaf_pages].copy(), reads=0)
 
-        roots = pa.array(np.arange(0, pages, leaf_pages))
+        roots = np.arange(0, pages, leaf_pages)
         largest, key_bytes = 0, 0
         for number in range(len(roots)):
             leaf = read_leaf(number)
@@ -89,7 +90,7 @@ class Fences:
         return cls(
             codec,
             pages,
-            codec.encode([column.take(roots) for column in columns]),
+            codec.encode([taken_array(column, roots) for column in columns]),
             continued[::leaf_pages].copy(),
             read_leaf,
             largest,

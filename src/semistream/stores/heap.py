@@ -32,7 +32,7 @@ from semistream.stores.page_writer import PageWriter, fence_names, manifest_dige
 from semistream.stores.paged import PagedStore, page_chunks
 from semistream.stores.publication import Publication
 from semistream.stores.sorting import Source, checked_columns, checked_key, codec_of, key_text, one_batch
-from semistream.stores.stored import taken
+from semistream.stores.stored import taken, taken_array
 
 INDEX = "index"
 _PLACES_BYTES = 256 << 10
@@ -270,7 +270,7 @@ def _index_of(
         )
     starts = np.flatnonzero(~same)
     ends = np.append(starts[1:], len(rows))
-    arrays = [column.take(pa.array(rows[starts])) for column in columns]
+    arrays = [taken_array(column, rows[starts]) for column in columns]
     counts = [pa.array(values, pa.int64()) for values in (pages[starts], pages[ends - 1], ends - starts)]
     names = [*fence_names(len(key)), "first", "last", "rows"]
     return pa.RecordBatch.from_arrays([*arrays, *counts], names), not bool(same.any())

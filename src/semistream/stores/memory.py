@@ -15,6 +15,7 @@ from semistream.stores.clustered_build import PAGE_BYTES, rows_a_page
 from semistream.stores.directory import FenceDirectory, Fences, Pages
 from semistream.stores.paged import PagedStore, neighbours
 from semistream.stores.sorting import Source, checked_columns, checked_key, in_key_order, one_batch
+from semistream.stores.stored import taken_array
 
 
 class MemoryStore(PagedStore):
@@ -53,10 +54,10 @@ class MemoryStore(PagedStore):
         same = same_as_previous(keys)
         self._unique = not bool(same.any())
         self._page_rows = page_rows or rows_a_page(self._batch, PAGE_BYTES)
-        starts = pa.array(np.arange(0, self._batch.num_rows, self._page_rows))
+        starts = np.arange(0, self._batch.num_rows, self._page_rows)
         self._fences = Fences.of_arrays(
             self._codec,
-            [self._batch.column(name).take(starts) for name in names],
+            [taken_array(self._batch.column(name), starts) for name in names],
             same[:: self._page_rows].copy(),
         )
         self._layout = self._measured(len(starts))

@@ -25,7 +25,7 @@ from semistream.stores.manifest import digest
 from semistream.stores.paged import PagedStore, neighbours
 from semistream.stores.parquet_fences import RowGroup, first_key, greatest_key, has_exact_least, null_free
 from semistream.stores.sorting import checked_columns, checked_key, codec_of, key_text
-from semistream.stores.stored import taken
+from semistream.stores.stored import taken, taken_array
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +214,7 @@ class ParquetStore(PagedStore):
         if not columns:
             return None
         present = np.flatnonzero(~self._codec.encode(columns).null)
-        return [column.take(pa.array(present[:1])) for column in columns] if len(present) else None
+        return [taken_array(column, present[:1]) for column in columns] if len(present) else None
 
     def _checked_order(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
         """One bit a page: its first key may be the last of the page before. Where statistics don't

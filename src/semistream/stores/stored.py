@@ -92,15 +92,16 @@ class DictionaryLimits:
 
 def taken(batch: pa.RecordBatch, rows: NDArray[np.int64]) -> pa.RecordBatch:
     """`batch.take`, also for views, which pyarrow can't take from."""
-    wanted = pa.array(rows)
-    columns = []
-    for array in batch.columns:
-        if _holds_view(array.type):
-            plain = array.cast(_stored_type(array.type, "")).take(wanted)
-            columns.append(restored(plain, array.type))
-        else:
-            columns.append(array.take(wanted))
+    columns = [taken_array(array, rows) for array in batch.columns]
     return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
+
+
+def taken_array(array: pa.Array, rows: NDArray[np.int64]) -> pa.Array:
+    """`array.take`, also for views."""
+    wanted = pa.array(rows, pa.int64())
+    if not _holds_view(array.type):
+        return array.take(wanted)
+    return restored(array.cast(_stored_type(array.type, "")).take(wanted), array.type)
 
 
 def _holds_view(data_type: pa.DataType) -> bool:

@@ -56,18 +56,36 @@ def _pairs(first: Int32s, chain: Int32s, start: int, end: int, total: int) -> tu
     return lefts, rights
 
 
-class Matches:
-    """The equijoin of two code arrays: all pairs (i, j) with left[i] == right[j].
+class CodeTable:
+    """The rows of a page by code, for as many matches as wanted. O(rows) to make."""
 
-    O(left + right) to make; the pairs come in as many pieces as the caller has room for.
+    def __init__(self, codes: UInt64s) -> None:
+        self.codes = codes
+        self.heads = np.full(table_size(len(codes)), NONE, dtype=np.int32)
+        self.chain = np.empty(len(codes), dtype=np.int32)
+        _index(codes, self.heads, self.chain)
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    @property
+    def nbytes(self) -> int:
+        return self.codes.nbytes + self.heads.nbytes + self.chain.nbytes
+
+    def matches(self, left: UInt64s) -> Matches:
+        return Matches(left, self)
+
+
+class Matches:
+    """The equijoin of codes with a table: all pairs (i, j) with left[i] == codes[j].
+
+    O(left) to make; the pairs come in as many pieces as the caller has room for.
     """
 
-    def __init__(self, left: UInt64s, right: UInt64s) -> None:
-        heads = np.full(table_size(len(right)), NONE, dtype=np.int32)
-        self._chain = np.empty(len(right), dtype=np.int32)
-        _index(right, heads, self._chain)
+    def __init__(self, left: UInt64s, right: CodeTable) -> None:
+        self._chain = right.chain
         self._first = np.empty(len(left), dtype=np.int32)
-        self._counts = _find(left, right, heads, self._chain, self._first)
+        self._counts = _find(left, right.codes, right.heads, right.chain, self._first)
         self._done = 0
 
     @property

@@ -1,6 +1,6 @@
 """Whole pages kept in memory (the fronts of X-HYBRIDJOIN, SSIJ and Partitioned Join).
 
-Cost: find O(1) a page, keep and drop O(columns). Bytes: the page and 8 per row for its codes.
+Cost: find O(1) a page, keep and drop O(columns). Bytes: the page and its table of codes.
 """
 
 from __future__ import annotations
@@ -8,13 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from semistream.structures.matching import CodeTable
 from semistream.structures.sources import Sources
-
-UInt64s = NDArray[np.uint64]
 
 
 @dataclass(slots=True)
@@ -22,7 +19,7 @@ class KeptPage:
     """A page in memory. `use` is what its owner's policy needs: a time, or a utility."""
 
     number: int
-    codes: UInt64s
+    codes: CodeTable
     held: int
     use: float
 
@@ -55,7 +52,7 @@ class PageCache:
     def room_for(self, size: int) -> bool:
         return self.held_bytes + size <= self.limit
 
-    def keep(self, page: int, batch: pa.RecordBatch, codes: UInt64s, held: int, use: float) -> None:
+    def keep(self, page: int, batch: pa.RecordBatch, codes: CodeTable, held: int, use: float) -> None:
         """Hold a page for which there is room."""
         assert page not in self._pages
         assert self.room_for(held), "ask room_for first"

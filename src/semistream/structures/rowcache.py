@@ -131,30 +131,26 @@ class RowCache:
         """Cache keys whose rows stand side by side in `batch`, `counts[i]` rows for key i.
 
         `estimates` is how often each key comes, in hits per lookup; a frequency-based cache keeps
-        an entry that is hit more often than that. Returns how many keys were taken in. The batch
-        must be a copy of the cache's own. A full cache takes nothing in while its sources are
-        pinned: an evicted row would hold its bytes all the same.
+        an entry that is hit more often than that. Codes are distinct, and the batch a copy of the
+        cache's own. Returns how many keys were taken in: a key whose code is here already isn't.
         """
-        if not (len(codes) and self.capacity):
-            return 0
-        if not self._make_room(batch_bytes(batch), float(estimates.max())):
+        if not self._make_room(batch_bytes(batch), float(estimates.max(initial=0.0))):
             return 0
         first = self._pool.append(batch, int(counts.sum()))
         starts = np.concatenate([[0], np.cumsum(counts)])
-        added = 0
-        for i in range(len(codes)):
-            slot = self._slot_for(float(estimates[i])) if not self.has(int(codes[i])) else NONE
-            if slot == NONE:
-                self._pool.release(first[starts[i] : starts[i + 1]])
-                continue
-            self._codes[slot] = codes[i]
-            self._first[slot] = first[starts[i]]
-            self._counts[slot] = counts[i]
-            self._hits[slot] = estimates[i] * AGING_PERIOD * self.capacity
-            self._index.insert(codes[i : i + 1], np.array([slot], dtype=np.int32))
-            self.rows += int(counts[i])
-            added += 1
-        return added
+        wanted = np.flatnonzero(self.find(codes, np.zeros(len(codes), dtype=np.bool_)) == NONE)
+        unused = np.ones(len(codes), dtype=np.bool_)
+        slots = self._unused_slots(len(wanted))
+        at_once = wanted[: len(slots)]
+        self._fill(slots, codes, first[starts[:-1]], counts, estimates, at_once)
+        unused[at_once] = False
+        for i in wanted[len(slots) :]:
+            if self._evict_for(float(estimates[i])):
+                slot = np.array([self._free.pop()], dtype=np.int32)
+                self._fill(slot, codes, first[starts[:-1]], counts, estimates, np.array([i]))
+                unused[i] = False
+        self._pool.release(first[np.repeat(unused, counts)])
+        return int((~unused).sum())
 
     def clear(self) -> None:
         """Forget every entry."""
@@ -206,13 +202,29 @@ class RowCache:
         self._first[live] = references[starts]
         return moved
 
-    def _slot_for(self, estimate: float) -> int:
-        if self._free:
-            return self._free.pop()
-        if self._used < self.capacity:
-            self._used += 1
-            return self._used - 1
-        return self._free.pop() if self._evict_for(estimate) else NONE
+    def _unused_slots(self, count: int) -> Int32s:
+        """Up to `count` slots that no entry has."""
+        recycled = [self._free.pop() for _ in range(min(count, len(self._free)))]
+        fresh = min(count - len(recycled), self.capacity - self._used)
+        self._used += fresh
+        return np.array([*recycled, *range(self._used - fresh, self._used)], dtype=np.int32)
+
+    def _fill(
+        self,
+        slots: Int32s,
+        codes: UInt64s,
+        first: Int64s,
+        counts: Int64s,
+        estimates: NDArray[np.float64],
+        chosen: Int64s,
+    ) -> None:
+        """Make entries of the chosen keys."""
+        self._codes[slots] = codes[chosen]
+        self._first[slots] = first[chosen]
+        self._counts[slots] = counts[chosen]
+        self._hits[slots] = estimates[chosen] * (AGING_PERIOD * self.capacity)
+        self._index.insert(codes[chosen], slots)
+        self.rows += int(counts[chosen].sum())
 
     def _evict_for(self, estimate: float) -> bool:
         """Evict an entry for one of this estimate; False: every candidate is worth more."""

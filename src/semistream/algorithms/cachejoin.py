@@ -1,0 +1,138 @@
+"""CACHEJOIN (papers S4, S5): hot master rows in front, HYBRIDJOIN behind.
+
+    probe the cache with each arriving row: a hit is answered at once
+    queue the misses; when the queue is full load the oldest row's partition
+    a master row that answered many waiting rows on that load moves into the cache
+
+The loads fall by the hit ratio. A full cache overwrites a random entry (S4). The papers give no value
+for the promotion threshold: with `promote_above=None` a row needs two waiting rows, and once the cache
+is full a rate that keeps promotions rare, at about one in `loads_per_promotion` loads. Rates are
+matches over the rows admitted since the page's last load; a plain count would take any row of a
+rarely loaded page for hot. `strict_paper` counts plainly, against `promote_above` or 2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from semistream.algorithms.base import Algorithm, Settings
+from semistream.keys import same_as_previous
+from semistream.phases.fronts import Front, RowFront
+from semistream.phases.page_phase import Answered
+from semistream.phases.plan import Facts, Needs
+from semistream.structures.rowcache import Replacement, RowCache
+
+Int64s = NDArray[np.int64]
+
+MOST_ROWS_A_KEY = 64  # a key with more master rows isn't cached: its fan-out dwarfs the load it saves
+RATE_STEP = 0.05  # how far one promotion into a full cache raises the bar
+
+
+@dataclass(frozen=True, kw_only=True)
+class CacheSettings(Settings):
+    """cache_rows: keys the cache can hold; None: as many as its share has room for.
+    cache_share: of the memory that cache and pending rows share.
+    promote_above: waiting rows a master row must have answered on a load; None: found while running.
+    loads_per_promotion: how rare promotions into a full cache are kept.
+    """
+
+    cache_rows: int | None = None
+    cache_share: float = 0.25
+    promote_above: float | None = None
+    loads_per_promotion: float = 4.0
+
+
+class CacheJoin(Algorithm):
+    """A row cache in front; promotion by rate."""
+
+    settings_type: ClassVar[type[Settings]] = CacheSettings
+    replacement: ClassVar[Replacement] = Replacement.RANDOM
+    strict_replacement: ClassVar[Replacement] = Replacement.RANDOM
+    settings: CacheSettings
+    front: RowFront
+    _least_rate = 0.0
+
+    @classmethod
+    def needs(cls, settings: Settings, facts: Facts) -> Needs:
+        assert isinstance(settings, CacheSettings)
+        return replace(
+            super().needs(settings, facts),
+            front="rows",
+            front_share=settings.cache_share,
+            cache_rows=settings.cache_rows,
+        )
+
+    def make_front(self) -> Front:
+        loader = self._workshop.loader
+        cache = RowCache(
+            loader.schema,
+            self.plan.front_entries,
+            self.plan.front_pool_bytes,
+            self.strict_replacement if self.settings.strict_paper else self.replacement,
+            self.settings.seed,
+        )
+        keys = None if loader.exact else (len(self._encoder.schema) - 1, len(loader.schema) - 1)
+        return RowFront(cache, keys)
+
+    def after_load(self, answered: Answered) -> None:
+        least = self.settings.promote_above if self.settings.promote_above is not None else 1
+        if not self.settings.strict_paper and len(self.front.cache) >= self.front.cache.capacity:
+            self._least_rate *= 1 - RATE_STEP / self.settings.loads_per_promotion
+        hot = np.flatnonzero(answered.matches > least)
+        if len(hot):
+            self._promote(answered, hot)
+
+    def _promote(self, answered: Answered, hot: Int64s) -> None:
+        """Copy the hot keys' rows into the cache, the hottest first."""
+        first, counts = self._groups(answered, hot)
+        rates = answered.matches[first] / (answered.rate_scale() * self._lookups_per_admission())
+        if not self.settings.strict_paper:
+            chosen = np.flatnonzero(rates > self._least_rate)
+            chosen = chosen[np.argsort(-rates[chosen], kind="stable")][: self._most_at_once()]
+            first, counts, rates = first[chosen], counts[chosen], rates[chosen]
+        if not len(first):
+            return
+        rows = np.repeat(first - np.concatenate([[0], np.cumsum(counts)[:-1]]), counts) + np.arange(counts.sum())
+        sources = self.page_phase.pages
+        columns = sources.gather(
+            np.full(len(rows), answered.number, dtype=np.int32), rows, range(len(sources.schema))
+        )
+        batch = pa.RecordBatch.from_arrays(columns, schema=sources.schema)
+        codes = answered.loaded.keys.codes[first]
+        _, distinct = np.unique(codes, return_index=True)
+        if len(distinct) < len(codes):
+            return  # two keys of one load with one hash: so rare that neither is worth code
+        evicted = self.front.evictions
+        self.page_phase.counters.promotions += self.front.add(batch, codes, counts, rates)
+        if self.front.evictions > evicted and not self.settings.strict_paper:
+            raised = (1 + RATE_STEP) ** (self.front.evictions - evicted)
+            self._least_rate = max(self._least_rate * min(raised, 2.0), float(rates.min()) / 2)
+        self._account()
+
+    def _groups(self, answered: Answered, hot: Int64s) -> tuple[Int64s, Int64s]:
+        """First row and number of rows of each hot key whose rows are all on these pages."""
+        if self._workshop.loader.store.unique:
+            return hot, np.ones(len(hot), dtype=np.int64)
+        # Rows of one key lie side by side; the outermost keys may go on beyond these pages.
+        starts = np.flatnonzero(~same_as_previous(answered.loaded.keys))
+        counts = np.diff(np.append(starts, answered.loaded.rows))
+        inner = np.isin(starts, hot) & (counts <= MOST_ROWS_A_KEY)
+        inner[[0, -1]] = False
+        return starts[inner], counts[inner]
+
+    def _lookups_per_admission(self) -> float:
+        """Rates are per probe of the cache, as its hit counters are."""
+        probes = self.front_phase.counters.rows_in
+        return max(1.0, probes / max(1, self.page_phase.counters.admitted))
+
+    def _most_at_once(self) -> int:
+        cache = self.front.cache
+        return max(cache.capacity - len(cache), 4)
+
+
+ALGORITHM = CacheJoin

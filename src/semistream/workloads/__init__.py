@@ -1,0 +1,1 @@
+"""Streams and masters to try joins on: keys, arrivals, tables."""
