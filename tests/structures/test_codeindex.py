@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from semistream.structures.codeindex import NONE, CodeIndex, table_size
 
 CAPACITY = 40
 
 
-def code_pool(name: str) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
+def code_pool(name: str) -> NDArray[np.uint64]:
     """Codes that meet each other often, in the table and as equals."""
     if name == "few":
         return np.arange(12, dtype=np.uint64)
@@ -50,9 +51,18 @@ def test_against_a_dictionary(seed: int, name: str) -> None:
         positions, items = index.find_all(asked, skip)
         assert sorted(zip(positions.tolist(), items.tolist(), strict=True)) == expected
         assert np.all(np.diff(positions) >= 0)
+        check_pieces(index, asked, int(rng.integers(1, 9)))
         first = index.find(asked, skip)
         assert set(np.flatnonzero(first != NONE)) == {position for position, _ in expected}
         assert {*zip(np.flatnonzero(first != NONE), first[first != NONE], strict=True)} <= {*expected}
+
+
+def check_pieces(index: CodeIndex, asked: NDArray[np.uint64], room: int) -> None:
+    pieces = [*index.find_pieces(asked, lambda: room)]
+    assert all(len(items) <= room or len(np.unique(positions)) == 1 for positions, items in pieces)
+    together = [np.concatenate(part) for part in zip(*pieces, strict=True)]
+    whole = index.find_all(asked, np.zeros(len(asked), dtype=np.bool_))
+    assert all(np.array_equal(a, b) for a, b in zip(together, whole, strict=True))
 
 
 def test_removing_what_is_not_there_is_an_error() -> None:

@@ -24,9 +24,12 @@ def test_equal_bytes() -> None:
         rows = rng.integers(0, 20, 400)
         values = [kept[number][row] for number, row in zip(numbers, rows, strict=True)]
         sides.append((sources, numbers, rows, values))
-    (left, *left_rows, left_values), (right, *right_rows, right_values) = sides
+    (left, left_numbers, left_rows, left_values), (right, right_numbers, right_rows, right_values) = sides
     expected = [a == b for a, b in zip(left_values, right_values, strict=True)]
-    same = equal_bytes(left.column_pointers(1), *left_rows, right.column_pointers(1), *right_rows)
+    same = equal_bytes(
+        left.column_pointers(1), left_numbers, left_rows,
+        right.column_pointers(1), right_numbers, right_rows,
+    )  # fmt: skip
     assert same.tolist() == expected
     assert 0 < sum(expected) < len(expected)
 

@@ -30,8 +30,7 @@ def test_against_a_sorted_list(acts: list[tuple[int, int, int] | str | None]) ->
             queue.clear()
             model.clear()
         elif model:
-            _, page, frequency = model.pop(0)
-            assert queue.pop() == (page, frequency)
+            assert queue.pop() == model.pop(0)[1:]
         queue.check()
         assert len(queue) == len(model)
         assert queue.held_bytes == ENTRY_BYTES * len(model)

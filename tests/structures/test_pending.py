@@ -57,11 +57,13 @@ def test_against_a_list(seed: int, capacity: int, pages: int) -> None:
             assert pending.references[slots].tolist() == references.tolist()
             model += zip(codes.tolist(), waits_for.tolist(), references.tolist(), numbers, strict=True)
         else:
+            slot_of = {int(pending._admitted_at[slot]): int(slot) for slot in pending.live_slots()}
             known = pending.pages() if rng.random() < 0.8 else np.arange(pages)
             chosen = rng.permutation(known)[: int(rng.integers(1, 4))]
             taken = pending.take(int(chosen[0])) if len(chosen) == 1 else pending.take_pages(chosen)
             assert rows_of(taken) == [row for page in chosen for row in model if row[1] == page]
             assert len(taken) == len(rows_of(taken))
+            assert taken.slots.tolist() == [slot_of[int(number)] for number in taken.admitted]
             model = [row for row in model if row[1] not in chosen]
         check_against(pending, model, rng, pages)
 

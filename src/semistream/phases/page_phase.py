@@ -27,6 +27,7 @@ from semistream.structures.pending import Pending, Taken
 from semistream.structures.rowpool import RowPool, numbers_of, rows_of
 from semistream.structures.sources import Sources
 
+Int32s = NDArray[np.int32]
 Int64s = NDArray[np.int64]
 Batches = Iterator[pa.RecordBatch]
 Reply = Generator[pa.RecordBatch, None, Int64s]
@@ -117,20 +118,33 @@ class PagePhase:
         self.staged_rows += len(piece)
         self.account()
 
-    def admit(self) -> None:
-        """Queue as many staged rows as have room."""
+    def refuse(self, piece: Misses, status: Status) -> None:
+        """Answer rows that no page can answer, in their turn."""
+        references = self.pool.append(piece.batch, len(piece))
+        self.answers.unanswered(references, status)
+        self.pool.release(references)
+
+    def admit(self, most: int | None = None, bucket: int | None = None) -> Int32s:
+        """Queue staged rows while there are free slots, `most` at the most; returns their slots.
+
+        They wait for their partition, or, where an algorithm groups them otherwise, in `bucket`.
+        """
         self._count_waiting()
-        while self._staged and self.pending.free:
+        left = self.pending.free if most is None else min(most, self.pending.free)
+        slots = []
+        while self._staged and left:
             codes, partitions, references = self._staged[0]
-            free = self.pending.free
-            self.pending.admit(codes[:free], partitions[:free], references[:free])
-            admitted = min(free, len(codes))
-            self.counters.admitted += admitted
-            self.staged_rows -= admitted
-            if admitted == len(codes):
+            count = min(left, len(codes))
+            where = partitions[:count] if bucket is None else np.full(count, bucket)
+            slots.append(self.pending.admit(codes[:count], where, references[:count]))
+            left -= count
+            self.staged_rows -= count
+            self.counters.admitted += count
+            if count == len(codes):
                 del self._staged[0]
             else:
-                self._staged[0] = (codes[free:], partitions[free:], references[free:])
+                self._staged[0] = (codes[count:], partitions[count:], references[count:])
+        return np.concatenate(slots) if slots else np.empty(0, dtype=np.int32)
 
     @property
     def idle(self) -> bool:
@@ -171,10 +185,43 @@ class PagePhase:
         last_row_met = yield from self._match(taken, loaded, matched, partition)
         if len(last_row_met):
             yield from self._follow_last_key(taken, loaded, last_row_met, matched)
-        self._finish(taken, matched)
+        self.finish(taken, matched)
         if self.answers.full or self.pages.held_bytes > self._pages_bytes // 2:
             yield from self.answers.flush()
         self.account()
+
+    def bring(self, loaded: Loaded) -> int:
+        """Count what was read, and hold it; returns its source number in `pages`."""
+        self.counters.reads += loaded.reads
+        self.counters.bytes_read += loaded.bytes_read
+        self.counters.rows_read += loaded.rows
+        number = self.pages.add(loaded.batch, loaded.held)
+        self.account()
+        return number
+
+    def same_keys(self, waiting: Int64s, number: int, rows: Int64s) -> NDArray[np.bool_]:
+        """Of pairs with equal codes those with equal keys: codes of byte keys are hashes."""
+        if self._key_columns is None:
+            return np.ones(len(rows), dtype=np.bool_)
+        return equal_bytes(
+            self.stream.column_pointers(self._key_columns[0]),
+            numbers_of(waiting),
+            rows_of(waiting),
+            self.pages.column_pointers(self._key_columns[1]),
+            np.full(len(rows), number, dtype=np.int32),
+            rows,
+        )
+
+    def finish(self, taken: Taken, matched: NDArray[np.bool_]) -> None:
+        """These rows have met all that could answer them."""
+        if not self._output.pairs:
+            self.answers.matched(taken.references[matched], taken.references[matched])
+        self.answers.unanswered(taken.references[~matched], Status.unmatched)
+        found = int(matched.sum())
+        self.counters.matched += found
+        self.counters.unmatched += len(taken) - found
+        self.ages.add(self.pending.admitted - taken.admitted)
+        self.pool.release(taken.references)
 
     def flush(self) -> Batches:
         yield from self.answers.flush()
@@ -195,19 +242,16 @@ class PagePhase:
         self, taken: Taken, loaded: Loaded, matched: NDArray[np.bool_], partition: int | None
     ) -> Reply:
         """Note the answers of one run; returns the taken rows that met its last row."""
-        self.counters.reads += loaded.reads
-        self.counters.bytes_read += loaded.bytes_read
-        self.counters.rows_read += loaded.rows
-        number = self.pages.add(loaded.batch, loaded.held)
-        self.account()
+        number = self.bring(loaded)
         base = np.int64(number) << 32
         per_row = np.zeros(loaded.rows, dtype=np.int64)
         met_last: list[Int64s] = []
         matches = CodeTable(loaded.keys.codes).matches(taken.codes)
         while not matches.finished:
             lefts, rights = matches.pairs(self.answers.room)
-            if self._key_columns is not None:
-                lefts, rights = self._same_keys(taken.references, number, lefts, rights)
+            if self._key_columns is not None:  # hashes met, not keys
+                same = self.same_keys(taken.references[lefts], number, rights)
+                lefts, rights = lefts[same], rights[same]
             matched[lefts] = True
             per_row += np.bincount(rights, minlength=loaded.rows)
             met_last.append(lefts[rights == loaded.rows - 1])
@@ -220,45 +264,19 @@ class PagePhase:
         self.pages.drop(number)
         return np.concatenate(met_last) if met_last and not self._unique else np.empty(0, dtype=np.int64)
 
-    def _same_keys(
-        self, references: Int64s, number: int, lefts: Int64s, rights: Int64s
-    ) -> tuple[Int64s, Int64s]:
-        """Of pairs with equal codes those with equal keys: codes of byte keys are hashes."""
-        assert self._key_columns is not None
-        waiting = references[lefts]
-        same = equal_bytes(
-            self.stream.column_pointers(self._key_columns[0]),
-            numbers_of(waiting),
-            rows_of(waiting),
-            self.pages.column_pointers(self._key_columns[1]),
-            np.full(len(rights), number, dtype=np.int32),
-            rights,
-        )
-        return lefts[same], rights[same]
-
     def _follow_last_key(
         self, taken: Taken, loaded: Loaded, rows: Int64s, matched: NDArray[np.bool_]
     ) -> Batches:
         """The key of a page's last row may go on behind it: read on, one page at a time."""
         assert self._directory is not None
         _, last = self._directory.locate(loaded.keys.take(np.array([loaded.rows - 1])))
-        some = Taken(taken.codes[rows], taken.references[rows], taken.admitted[rows], taken.pages[rows])
+        some = Taken(taken.slots[rows], taken.codes[rows], taken.references[rows], taken.admitted[rows], taken.pages[rows])
         also = np.zeros(len(rows), dtype=np.bool_)
         for page in range(loaded.last + 1, int(last[0]) + 1):
             self.counters.loads += 1
             yield from self._match(some, self.loader.load_together(page, page), also, None)
             if self.pages.held_bytes > self._pages_bytes // 2:
                 yield from self.answers.flush()
-
-    def _finish(self, taken: Taken, matched: NDArray[np.bool_]) -> None:
-        if not self._output.pairs:
-            self.answers.matched(taken.references[matched], taken.references[matched])
-        self.answers.unanswered(taken.references[~matched], Status.unmatched)
-        found = int(matched.sum())
-        self.counters.matched += found
-        self.counters.unmatched += len(taken) - found
-        self.ages.add(self.pending.admitted - taken.admitted)
-        self.pool.release(taken.references)
 
     def _compact(self) -> bool:
         slots = self.pending.live_slots()

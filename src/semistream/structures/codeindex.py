@@ -3,11 +3,13 @@
 Linear probing over distinct codes, a chain of items behind each. Deleting shifts later codes back,
 so that no tombstones gather however long a stream runs.
 
-Cost: insert and find O(1) each, remove O(length of the chain). Bytes: 12 x 2 x capacity for the
-table (rounded up to a power of two) and 4 x items for the chains.
+Cost: insert and find O(1) each, remove O(length of each chain that loses items). Bytes: 12 x 2 x
+capacity for the table (rounded up to a power of two) and 5 x items for the chains.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,25 +61,36 @@ def _delete_place(table: UInt64s, heads: Int32s, hole: int, mask: int) -> None:
 
 
 @kernel
-def _remove(table: UInt64s, heads: Int32s, chain: Int32s, codes: UInt64s, items: Int32s) -> int:
+def _remove(
+    table: UInt64s, heads: Int32s, chain: Int32s, leaving: NDArray[np.bool_], codes: UInt64s, items: Int32s
+) -> int:
+    """Take items out; a chain is walked once, however many of its items leave."""
     mask = len(heads) - 1
     removed = 0
+    for item in items:
+        leaving[item] = True
     for i in range(len(codes)):
+        if not leaving[items[i]]:
+            continue
         at = spread(codes[i], mask)
         while heads[at] != NONE and table[at] != codes[i]:
             at = (at + 1) & mask
         before, item = NONE, heads[at]
-        while item != NONE and item != items[i]:
-            before, item = item, chain[item]
-        if item == NONE:
-            continue
-        removed += 1
-        if before != NONE:
-            chain[before] = chain[item]
-        elif chain[item] != NONE:
-            heads[at] = chain[item]
-        else:
+        while item != NONE:
+            after = chain[item]
+            if leaving[item]:
+                leaving[item] = False
+                removed += 1
+                if before == NONE:
+                    heads[at] = after
+                else:
+                    chain[before] = after
+            else:
+                before = item
+            item = after
+        if before == NONE:
             _delete_place(table, heads, at, mask)
+        leaving[items[i]] = False
     return removed
 
 
@@ -117,6 +130,17 @@ def _expand(chain: Int32s, heads: Int32s) -> tuple[Int64s, Int32s]:
     return positions, items
 
 
+@kernel
+def _chain_lengths(chain: Int32s, heads: Int32s) -> Int64s:
+    lengths = np.zeros(len(heads), dtype=np.int64)
+    for i in range(len(heads)):
+        item = heads[i]
+        while item != NONE:
+            lengths[i] += 1
+            item = chain[item]
+    return lengths
+
+
 def table_size(codes: int) -> int:
     """Places for this many distinct codes: a power of two, at most half full."""
     return 1 << max(3, (2 * max(1, codes) - 1).bit_length())
@@ -130,22 +154,23 @@ class CodeIndex:
         self._table = np.zeros(size, dtype=np.uint64)
         self._heads = np.full(size, NONE, dtype=np.int32)
         self._chain = np.full(capacity, NONE, dtype=np.int32)
+        self._leaving = np.zeros(capacity, dtype=np.bool_)
         self.count = 0
 
     @staticmethod
     def bytes_for(capacity: int) -> int:
-        return 12 * table_size(capacity) + 4 * capacity
+        return 12 * table_size(capacity) + 5 * capacity
 
     @property
     def held_bytes(self) -> int:
-        return self._table.nbytes + self._heads.nbytes + self._chain.nbytes
+        return self._table.nbytes + self._heads.nbytes + self._chain.nbytes + self._leaving.nbytes
 
     def insert(self, codes: UInt64s, items: Int32s) -> None:
         _insert(self._table, self._heads, self._chain, codes, items)
         self.count += len(codes)
 
     def remove(self, codes: UInt64s, items: Int32s) -> None:
-        removed = _remove(self._table, self._heads, self._chain, codes, items)
+        removed = _remove(self._table, self._heads, self._chain, self._leaving, codes, items)
         assert removed == len(codes), "an item was removed that the index doesn't hold"
         self.count -= removed
 
@@ -156,6 +181,18 @@ class CodeIndex:
     def find_all(self, codes: UInt64s, skip: NDArray[np.bool_]) -> tuple[Int64s, Int32s]:
         """All (position in `codes`, item) pairs, by position."""
         return _expand(self._chain, self.find(codes, skip))
+
+    def find_pieces(self, codes: UInt64s, room: Callable[[], int]) -> Iterator[tuple[Int64s, Int32s]]:
+        """All pairs as `find_all` gives them, about `room()` at a time: never less than one code's."""
+        heads = self.find(codes, np.zeros(len(codes), dtype=np.bool_))
+        ends = np.cumsum(_chain_lengths(self._chain, heads))
+        start = 0
+        while start < len(codes):
+            before = int(ends[start - 1]) if start else 0
+            end = max(start + 1, int(np.searchsorted(ends, before + room(), side="right")))
+            positions, items = _expand(self._chain, heads[start:end])
+            yield positions + start, items
+            start = end
 
     def check(self) -> None:
         """Every code can be found from its home place, and the count is right."""

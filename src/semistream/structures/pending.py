@@ -28,8 +28,12 @@ BUCKET_BYTES = 16
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """Rows that left the queue: their codes, references into the row pool, and admission numbers."""
+    """Rows that left the queue: their codes, references into the row pool, and admission numbers.
 
+    Their slots are free already.
+    """
+
+    slots: Int32s
     codes: UInt64s
     references: Int64s
     admitted: Int64s
@@ -91,7 +95,9 @@ class Pending:
     def take_pages(self, pages: Int64s) -> Taken:
         """Remove and return all rows of these pages, grouped by page, each in arrival order."""
         slots = queueing.take(*self._lists(), self._admitted_at, pages)
-        return Taken(self.codes[slots], self.references[slots], self._admitted_at[slots], self._page[slots])
+        return Taken(
+            slots, self.codes[slots], self.references[slots], self._admitted_at[slots], self._page[slots]
+        )
 
     def oldest_page(self) -> int:
         """The page of the oldest row; NONE without rows."""

@@ -110,7 +110,10 @@ class RowCache:
 
     def rows_per_entry(self, entries: Int32s) -> Int64s:
         """Master rows each entry answers with; 0 for NONE."""
-        return np.where(entries == NONE, 0, self._counts[entries]).astype(np.int64)
+        rows = np.zeros(len(entries), dtype=np.int64)
+        found = entries != NONE
+        rows[found] = self._counts[entries[found]]
+        return rows
 
     def hit(self, entries: Int32s) -> tuple[Int64s, Int64s]:
         """Count these hits; all (position, master row reference) pairs they answer."""
@@ -134,7 +137,7 @@ class RowCache:
         an entry that is hit more often than that. Codes are distinct, and the batch a copy of the
         cache's own. Returns how many keys were taken in: a key whose code is here already isn't.
         """
-        if not self._make_room(batch_bytes(batch), float(estimates.max(initial=0.0))):
+        if not self.capacity or not self._make_room(batch_bytes(batch), float(estimates.max(initial=0.0))):
             return 0
         first = self._pool.append(batch, int(counts.sum()))
         starts = np.concatenate([[0], np.cumsum(counts)])
