@@ -23,9 +23,9 @@ def product_table(rows: int = 3000, seed: int = 1) -> pa.Table:
             "code": [f"{'' if n % 7 else 'prefix-' * 4}{n:06d}" for n in values],
             "shop": pa.array([n // 50 for n in values], pa.int32()),
             "name": [None if n % 11 == 0 else f"product {n}" * (n % 5) for n in values],
-            "colour": pa.array([None if n % 13 == 0 else ["red", "green", "blue"][n % 3] for n in values]).cast(
-                pa.dictionary(pa.int8(), pa.string())
-            ),
+            "colour": pa.array(
+                [None if n % 13 == 0 else ["red", "green", "blue"][n % 3] for n in values]
+            ).cast(pa.dictionary(pa.int8(), pa.string())),
             "number": pa.array([n % 4 for n in values]).dictionary_encode(),
             "tags": pa.array([None if n % 5 == 0 else [f"tag{n % 9}"] * (n % 4) for n in values]),
             "size": [{"width": n, "unit": None if n % 2 else "cm"} for n in values],

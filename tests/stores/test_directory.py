@@ -26,7 +26,9 @@ def fences_of(values: list[int], page_rows: int, leaf_pages: int, fields: list[p
     starts = range(0, len(rows), page_rows)
     continued = np.array([at > 0 and rows[at - 1] == rows[at] for at in starts], np.bool_)
     shown = [rows[at] if fields is INTEGER else f"{rows[at]:03d}" for at in starts]
-    return Fences.of_arrays(KeyCodec.of_master(fields), [pa.array(shown, fields[0].type)], continued, leaf_pages)
+    return Fences.of_arrays(
+        KeyCodec.of_master(fields), [pa.array(shown, fields[0].type)], continued, leaf_pages
+    )
 
 
 def expected(values: list[int], page_rows: int, key: int) -> tuple[int, int]:

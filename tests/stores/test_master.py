@@ -67,7 +67,11 @@ def test_an_open_store_is_a_master_too() -> None:
 def test_a_repr_shows_no_data_and_no_secret(tmp_path: Path) -> None:
     assert repr(master(TABLE, "id", page_rows=7)) == "master(<Table of 60 rows>, key=['id'], page_rows=7)"
     assert repr(master(tmp_path / "later", "id")) == f"master('{tmp_path / 'later'}', key=['id'])"
-    for secret in ("postgresql://me:hunter2@host/db", "mysql://me@host/db?password=hunter2", "s3://k:hunter2@b/x"):
+    for secret in (
+        "postgresql://me:hunter2@host/db",
+        "mysql://me@host/db?password=hunter2",
+        "s3://k:hunter2@b/x",
+    ):
         with pytest.raises(ArgumentError) as caught:
             master(secret, "id")
         assert "hunter2" not in str(caught.value)

@@ -100,7 +100,9 @@ def test_unsorted_files_are_refused_by_file_and_row_group(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("wrong", [("b07", 3), ("b00", 3), ("b99", 5)])
-def test_rows_out_of_order_within_a_row_group_are_noticed_when_read(tmp_path: Path, wrong: tuple[str, int]) -> None:
+def test_rows_out_of_order_within_a_row_group_are_noticed_when_read(
+    tmp_path: Path, wrong: tuple[str, int]
+) -> None:
     words = [f"b{n:02d}" for n in range(20)]
     words[wrong[1]] = wrong[0]
     if wrong[0] == "b99":  # sorted within its row group, but reaching past the next

@@ -14,11 +14,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-import semistream.stores.publication as publication
 from semistream.errors import CorruptStoreError, StoreError, VersionGoneError
+from semistream.stores import clustered, publication
 from semistream.stores.base import Version
 from semistream.stores.clustered import ClusteredStore
 from semistream.stores.clustered_build import ClusteredWriter, build
+from semistream.stores.manifest import read_current
 from tests.stores.masters import scanned
 
 
@@ -99,7 +100,9 @@ while True:
 
 def test_a_killed_build_leaves_the_old_version_and_its_remains_are_removed(tmp_path: Path) -> None:
     build(numbered(1), tmp_path, "id")
-    with subprocess.Popen([sys.executable, "-c", WRITE_FOREVER, str(tmp_path)], stdout=subprocess.PIPE) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", WRITE_FOREVER, str(tmp_path)], stdout=subprocess.PIPE
+    ) as process:
         assert process.stdout is not None
         for _ in range(5):
             assert process.stdout.readline()
@@ -145,6 +148,21 @@ def test_readers_go_on_while_the_copy_is_replaced_under_them(tmp_path: Path) -> 
     assert not wrong
     assert len(seen) >= 5
     assert {row["version"] for row in scanned(opened)} == {0}, "its files are gone, but it has them open"
+
+
+def test_opening_survives_two_builds_between_its_steps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build(numbered(1), tmp_path, "id").close()
+    stale = read_current(tmp_path)
+    build(numbered(2), tmp_path, "id").close()
+    build(numbered(3), tmp_path, "id").close()
+    answers = [stale]
+    monkeypatch.setattr(
+        clustered, "read_current", lambda path: answers.pop() if answers else read_current(path)
+    )
+    assert versions_in(tmp_path) == {3}
+    assert answers == []
 
 
 def test_the_version_before_stays_until_the_build_after_next(tmp_path: Path) -> None:

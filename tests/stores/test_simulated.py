@@ -21,7 +21,9 @@ PAGE = 100 * 8
 
 
 def numbers(device: Device, **options: bool) -> SimulatedStore:
-    return SimulatedStore(MemoryStore(pa.table({"id": np.arange(1000)}), "id", page_rows=100), device, **options)
+    return SimulatedStore(
+        MemoryStore(pa.table({"id": np.arange(1000)}), "id", page_rows=100), device, **options
+    )
 
 
 def test_neighbours_cost_one_seek_and_others_one_each() -> None:
@@ -33,6 +35,17 @@ def test_neighbours_cost_one_seek_and_others_one_each() -> None:
     assert store.clock.now == pytest.approx(4 + 3 * 2)
     list(store.scan(["id"]))
     assert store.clock.now == pytest.approx(10 + 1 + 10)
+
+
+def test_runs_that_read_on_from_one_another_cost_one_seek_together(tmp_path: Path) -> None:
+    table = pa.table({"id": np.arange(200), "payload": ["x" * 60_000] * 200})
+    copy = build(table, tmp_path, "id", page_rows=1)
+    store = SimulatedStore(copy, Device(1.0, 1e15))
+    alive = store.directory(1 << 20)
+    before = store.clock.now
+    assert len(list(store.scan(["id"]))) > 2
+    assert store.clock.now - before == pytest.approx(1, abs=1e-3)
+    assert alive is not None
 
 
 def test_channels_seek_side_by_side_and_share_the_bandwidth() -> None:
@@ -48,9 +61,11 @@ def test_it_gives_what_the_store_gives(tmp_path: Path) -> None:
     assert scanned(store) == sorted_rows(table, "id")
     directory = store.directory(store.directory_bytes()[0])
     assert directory is not None
-    before = store.clock.now
     assert_locates_every_key(store, directory)
-    assert store.clock.now > before + 1e-3 * directory.reads
+    before, reads = store.clock.now, directory.reads
+    directory.locate(directory.codec.encode([pa.array([0, 450, 897])]))
+    assert directory.reads >= reads + 2
+    assert store.clock.now > before + 1e-3 * (directory.reads - reads)
     before = store.clock.now
     assert store.lookup(pa.table({"id": [3, 600]}), ["price"]).num_rows == 2
     assert store.clock.now > before

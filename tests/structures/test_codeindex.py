@@ -59,10 +59,10 @@ def test_against_a_dictionary(seed: int, name: str) -> None:
 
 def check_pieces(index: CodeIndex, asked: NDArray[np.uint64], room: int) -> None:
     pieces = [*index.find_pieces(asked, lambda: room)]
-    assert all(len(items) <= room or len(np.unique(positions)) == 1 for positions, items in pieces)
-    together = [np.concatenate(part) for part in zip(*pieces, strict=True)]
-    whole = index.find_all(asked, np.zeros(len(asked), dtype=np.bool_))
-    assert all(np.array_equal(a, b) for a, b in zip(together, whole, strict=True))
+    assert all(len(piece[1]) <= room or len(np.unique(piece[0])) == 1 for piece in pieces)
+    positions, items = index.find_all(asked, np.zeros(len(asked), dtype=np.bool_))
+    assert np.array_equal(positions, np.concatenate([piece[0] for piece in pieces]))
+    assert np.array_equal(items, np.concatenate([piece[1] for piece in pieces]))
 
 
 def test_removing_what_is_not_there_is_an_error() -> None:

@@ -22,11 +22,24 @@ def contents(sources: Sources, refs: Int64s) -> list[dict[str, object]]:
     return rows
 
 
+class WatchedSources(Sources):
+    """Sources that notice a limit exceeded for a moment only: while rows are moved, they exist twice."""
+
+    def __init__(self, schema: pa.Schema, limit: int) -> None:
+        super().__init__(schema)
+        self.limit = limit
+
+    def add(self, batch: pa.RecordBatch, held: int | None = None) -> int:
+        number = super().add(batch, held)
+        assert self.held_bytes <= self.limit
+        return number
+
+
 class Model:
     """A pool, and what each reference should read."""
 
     def __init__(self, schema: pa.Schema, limit: int, seed: int) -> None:
-        self.sources = Sources(schema)
+        self.sources = WatchedSources(schema, limit)
         self.pool = RowPool(self.sources, limit)
         self.rng = np.random.default_rng(seed)
         self.references: dict[int, int] = {}

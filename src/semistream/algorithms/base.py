@@ -179,14 +179,15 @@ class Algorithm(ABC):
                 yield from phase.tidy(size)
             phase.stage(piece)
             phase.admit()
-            self.after_admission()
+            yield from self.after_admission()
             while phase.staged_rows:
                 yield from self.make_room()
                 phase.admit()
-                self.after_admission()
+                yield from self.after_admission()
 
-    def after_admission(self) -> None:
-        """Rows were queued."""
+    def after_admission(self) -> Batches:
+        """Rows were queued; an algorithm may load before the queue is full."""
+        yield from ()
 
     def make_room(self) -> Batches:
         """The queue is full: one load."""
@@ -218,6 +219,12 @@ class Algorithm(ABC):
     # -- what others may know -------------------------------------------------------------------
 
     @property
+    def key_columns(self) -> tuple[int, int] | None:
+        """Where the key bytes are, in stream rows and in master rows; None: codes are exact."""
+        loader = self._workshop.loader
+        return None if loader.exact else (len(self._encoder.schema) - 1, len(loader.schema) - 1)
+
+    @property
     def waiting_rows(self) -> int:
         return len(self.pending) + self.page_phase.staged_rows
 
@@ -236,8 +243,13 @@ class Algorithm(ABC):
         return self.page_phase.ages
 
     def threads(self) -> dict[str, tuple[str, ...]]:
-        """Names of the threads that each phase has run on, where there is more than one."""
-        return {}
+        """Names of the threads that each phase has run on."""
+        seen = {
+            "front": self.front_phase.threads,
+            "pages": self.page_phase.threads,
+            "loads": self._workshop.loader.threads,
+        }
+        return {phase: tuple(sorted(names)) for phase, names in seen.items()}
 
     def check(self) -> None:
         """The invariants of all parts, for tests."""

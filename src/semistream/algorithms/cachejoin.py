@@ -76,8 +76,7 @@ class CacheJoin(Algorithm):
             self.strict_replacement if self.settings.strict_paper else self.replacement,
             self.settings.seed,
         )
-        keys = None if loader.exact else (len(self._encoder.schema) - 1, len(loader.schema) - 1)
-        return RowFront(cache, keys)
+        return RowFront(cache, self.key_columns)
 
     def after_load(self, answered: Answered) -> None:
         least = self.settings.promote_above if self.settings.promote_above is not None else 1

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
+from threading import current_thread
 
 import numpy as np
 import pyarrow as pa
@@ -37,6 +38,7 @@ class FrontPhase:
     ) -> None:
         self.front = front
         self.counters = Counters()
+        self.threads: set[str] = set()
         self._directory = directory
         self._partition_pages = partition_pages
         self._stream = Sources(schema)
@@ -44,6 +46,7 @@ class FrontPhase:
 
     def process(self, arrivals: Arrivals) -> Generator[pa.RecordBatch, None, Misses]:
         """Yields what can be answered now, returns what has to meet its page."""
+        self.threads.add(current_thread().name)
         number = self._stream.add(arrivals.batch, held=0)  # the caller's own memory
         here = references(number, arrivals.rows)
         null, foreign = arrivals.keys.null, arrivals.keys.foreign

@@ -182,6 +182,19 @@ class PageFront(Front):
         codes = CodeTable(loaded.keys.codes)
         self.cache.keep(block, loaded.batch, codes, loaded.held + codes.nbytes, use)
 
+    def offer(self, block: int, loaded: Loaded, use: float, *, to_the_more_used: bool) -> None:
+        """Hold pages if they fit, in place of the least used ones; with `to_the_more_used` only of
+        those whose use is below theirs."""
+        size = loaded.held + CodeTable.bytes_for(loaded.rows)
+        if block in self.cache or size > self.cache.limit:
+            return
+        while not self.cache.room_for(size):
+            least = self.cache.least_used()
+            if to_the_more_used and self.cache[least].use >= use:
+                return
+            self.evict(least)
+        self.keep(block, loaded, use)
+
     def evict(self, block: int) -> None:
         self.cache.drop(block)
         self._evictions += 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from threading import current_thread
 
 import numpy as np
 import pyarrow as pa
@@ -39,7 +40,7 @@ class Loaded:
 
 
 class Loader:
-    """Reads from one store what one join needs of it. Thread-safe: it keeps nothing."""
+    """Reads from one store what one join needs of it. Thread-safe: it keeps nothing but who read."""
 
     def __init__(self, store: Store, codec: KeyCodec, payload: Sequence[str]) -> None:
         self.store = store
@@ -48,16 +49,19 @@ class Loader:
         self._columns = [*store.key, *payload]
         self._keys = len(store.key)
         self.exact = codec.exact
+        self.threads: set[str] = set()
         schema = pa.schema([store.schema.field(name) for name in payload])
         self.schema = schema if codec.exact else schema.append(KEY_BYTES)
 
     def load(self, pages: Sequence[int] | Int64s) -> Iterator[Loaded]:
         """The pages, ascending, in runs of neighbours as the store gives them."""
+        self.threads.add(current_thread().name)
         for run in self.store.read(pages, self._columns):
             yield self._decode(run)
 
     def load_together(self, first: int, last: int) -> Loaded:
         """Pages `first` to `last` as one."""
+        self.threads.add(current_thread().name)
         runs = list(self.store.read(np.arange(first, last + 1), self._columns))
         if len(runs) == 1:
             return self._decode(runs[0])

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
+from threading import current_thread
 
 import numpy as np
 import pyarrow as pa
@@ -77,6 +78,7 @@ class PagePhase:
         self._budget = budget
         self._unique = loader.store.unique is True
         self.counters = Counters()
+        self.threads: set[str] = set()
         self.ages = Ages()
         self.pending = Pending(plan.pending_rows, max(1, self.partitions))
         self.stream = Sources(schema)
@@ -96,6 +98,8 @@ class PagePhase:
 
     def pieces(self, misses: Misses) -> Iterator[Misses]:
         """The copy as it is, or, where it is large, in pieces that the pool can move around."""
+        if not len(misses):
+            return
         for start, end in cuts(misses.batch, len(misses), self.pool.piece_bytes):
             if end - start == len(misses):
                 yield misses
@@ -175,6 +179,7 @@ class PagePhase:
 
     def answer(self, loaded: Loaded, loads: int) -> Batches:
         """Answer all rows that wait for these pages, and for what their last key goes on to."""
+        self.threads.add(current_thread().name)
         self._count_waiting()
         first = loaded.first // self.partition_pages
         taken = self.pending.take_pages(np.arange(first, loaded.last // self.partition_pages + 1))
@@ -232,6 +237,25 @@ class PagePhase:
         self._budget.hold("pending", self.pending.held_bytes + self.stream.held_bytes + 24 * self.staged_rows)
         self._budget.hold("pages", self.pages.held_bytes)
         self._budget.hold("answers", self.answers.held_bytes)
+
+    @property
+    def bytes_per_row(self) -> float:
+        """What one slot of the queue takes, its payload included."""
+        return (self.pending.held_bytes + self.pool.limit) / self.pending.capacity
+
+    def resize(self, rows: int, grant: int) -> bool:
+        """Give the empty queue so many slots for `grant` bytes more (or less); False: can't be."""
+        assert not len(self.pending), "the queue has to be empty"
+        wanted = Pending.bytes_for(rows, max(1, self.partitions))
+        limit = self.pool.limit + grant - (wanted - self.pending.held_bytes)
+        if limit < max(self.pool.held_bytes, self.pool.limit // 4):
+            return False
+        admitted = self.pending.admitted
+        self.pending = Pending(rows, max(1, self.partitions))
+        self.pending.admitted = admitted
+        self.pool.limit = limit
+        self.account()
+        return True
 
     def close(self) -> None:
         self.pool.clear()

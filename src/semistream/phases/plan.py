@@ -40,7 +40,7 @@ class Needs:
     cache_rows: int | None = None
     front_partitions: int | None = None
     indexed_rows: bool = False  # pending rows are found by code as well (MESHJOIN)
-    intermediate_rows: int = 0
+    intermediate_share: float = 0.0  # of the memory, for rows between two threads
     output_rows: int = 65536
     probe_rows: int | None = None
 
@@ -73,7 +73,7 @@ class Plan:
     pool_bytes: int
     front_bytes: int
     front_entries: int
-    intermediate_rows: int
+    intermediate_bytes: int
 
     @property
     def front_pool_bytes(self) -> int:
@@ -87,7 +87,8 @@ def make_plan(memory: int, needs: Needs, facts: Facts, name: str) -> Plan:
     least_output = LEAST_OUTPUT + facts.layout.max_bytes
     least_arrivals = LEAST_ARRIVALS + 4 * facts.stream_row_bytes
     rows = LEAST_PENDING if needs.pending_rows is None else needs.pending_rows
-    intermediate = needs.intermediate_rows * _payload_bytes(facts)
+    intermediate = int(needs.intermediate_share * memory)
+    intermediate += least_arrivals if intermediate else 0
     least_pending = _pending_bytes(rows, needs, facts) + LEAST_POOL + 2 * least_arrivals
     least_front = _least_front(needs, facts, page)
     fixed = least_pages + 2 * least_output + 2 * least_arrivals + facts.directory_least
@@ -133,7 +134,7 @@ def make_plan(memory: int, needs: Needs, facts: Facts, name: str) -> Plan:
         pool_bytes=pool,
         front_bytes=front,
         front_entries=_front_entries(front, needs, facts),
-        intermediate_rows=needs.intermediate_rows,
+        intermediate_bytes=intermediate,
     )
 
 

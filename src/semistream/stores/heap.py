@@ -140,7 +140,9 @@ class HeapStore(PagedStore):
             # Ranks break ties as given: sorting by counts alone may not be stable.
             counts = batch.column(order)
             table = pa.table({"count": counts, "row": pa.array(np.arange(len(counts)))})
-            batch = taken(batch, pc.sort_indices(table, [("count", "descending"), ("row", "ascending")]).to_numpy())
+            batch = taken(
+                batch, pc.sort_indices(table, [("count", "descending"), ("row", "ascending")]).to_numpy()
+            )
         _write(Path(path), batch, names, PageCutter(page_rows, page_bytes))
         return cls.open(path)
 

@@ -68,6 +68,10 @@ class CodeTable:
     def __len__(self) -> int:
         return len(self.codes)
 
+    @staticmethod
+    def bytes_for(rows: int) -> int:
+        return 8 * rows + match_bytes(rows)
+
     @property
     def nbytes(self) -> int:
         return self.codes.nbytes + self.heads.nbytes + self.chain.nbytes

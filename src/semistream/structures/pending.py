@@ -106,6 +106,12 @@ class Pending:
     def youngest_page(self) -> int:
         return self._page_of(int(self._state[queueing.YOUNGEST]))
 
+    def page_not_in(self, excluded: Int64s, *, from_oldest: bool) -> int:
+        """The first page, from one end of the queue, that isn't excluded; NONE without one."""
+        start = int(self._state[queueing.OLDEST if from_oldest else queueing.YOUNGEST])
+        onward = self._younger if from_oldest else self._older
+        return int(queueing.page_not_in(self._page, onward, start, excluded))
+
     def page_at_rank(self, younger: int) -> int:
         """The page of the row that has this many younger rows behind it."""
         if not len(self):

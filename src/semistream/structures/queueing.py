@@ -169,6 +169,16 @@ def at_rank(older: Int32s, younger: Int32s, state: Int64s, target: int) -> int:
 
 
 @kernel
+def page_not_in(page: Int64s, onward: Int32s, start: int, excluded: Int64s) -> int:
+    slot = start
+    while slot != NONE:
+        if not np.any(excluded == page[slot]):
+            return np.int64(page[slot])
+        slot = onward[slot]
+    return np.int64(NONE)
+
+
+@kernel
 def fullest(bucket_page: Int64s, bucket_head: Int32s, bucket_count: Int32s) -> int:
     best, most = np.int64(NONE), 0
     for at in range(len(bucket_head)):
