@@ -54,9 +54,9 @@ class Case:
         return "_master" if self.collide else None
 
     def payload_names(self) -> list[str]:
-        """Master columns that go out, in the order they are asked for."""
+        """The master columns that `columns` asks for."""
         names = [self._master_name(i) for i in range(len(self.master_payload))]
-        return names if self.columns is None else names[::-1][: self.columns]
+        return names[: self.columns]
 
     def _master_name(self, i: int) -> str:
         return "c0" if self.collide and i == 0 else f"m{i}"

@@ -164,7 +164,7 @@ class _Run:
         limit = dict(self.case.settings).get("output_rows", 65536)
         for batch in batches:
             assert batch.schema.equals(self.join.output_schema, check_metadata=True)
-            assert 0 < batch.num_rows <= limit
+            assert 0 < batch.num_rows <= limit, f"{batch.num_rows} rows in a batch of at most {limit}"
             self.out.append(batch)
             self._within_budget()
         self.join.check()
@@ -176,12 +176,17 @@ class _Run:
 
     def _judge(self) -> Expected:
         case = self.case
-        names = case.payload_names() if case.how in ("inner", "left") else []
+        names: list[str] = []
+        if case.how in ("inner", "left"):
+            names = case.payload_names()
+            if case.columns is None:
+                names = [name for name in self.master.column_names if name in names]
         stream = pa.Table.from_batches(self.batches)
         assert self.join.output_schema.equals(self._schema(stream.schema, names), check_metadata=True)
         expected = Expected(stream, self.master, case.on(), case.how, names, case.status)
         table = pa.Table.from_batches(self.out, self.join.output_schema)
-        table.validate(full=True)
+        for column in table.columns:  # a date64 amid a day is a foreign key, and no valid date
+            column.validate(full=not pa.types.is_date64(column.type))
         found = Counter(rows_of(table))
         assert found == expected.rows, difference(found, expected.rows)
         self._judge_stats(expected, table.num_rows)

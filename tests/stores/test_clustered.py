@@ -140,18 +140,15 @@ def test_what_the_writer_gets_must_ascend_within_and_across_batches(tmp_path: Pa
     def batch(*values: str) -> pa.RecordBatch:
         return pa.record_batch({"id": pa.array(values)})
 
-    with (
-        pytest.raises(ArgumentError, match=r"row 3 has key 'a', below 'c' of the row before.*use build"),
-        ClusteredWriter(tmp_path, schema, "id") as writer,
-    ):
-        writer.write(batch("a", "b"))
-        writer.write(batch("c", "a", "d"))
-    with (
-        pytest.raises(ArgumentError, match=r"row 2 has key 'a', below 'b'"),
-        ClusteredWriter(tmp_path, schema, "id") as writer,
-    ):
-        writer.write(batch("a", "b"))
-        writer.write(batch("a"))
+    def write(*batches: pa.RecordBatch) -> None:
+        with ClusteredWriter(tmp_path, schema, "id") as writer:
+            for part in batches:
+                writer.write(part)
+
+    with pytest.raises(ArgumentError, match=r"row 3 has key 'a', below 'c' of the row before.*use build"):
+        write(batch("a", "b"), batch("c", "a", "d"))
+    with pytest.raises(ArgumentError, match=r"row 2 has key 'a', below 'b'"):
+        write(batch("a", "b"), batch("a"))
     with pytest.raises(StoreError, match="not a copy"):
         ClusteredStore.open(tmp_path)
     assert list((tmp_path / "versions").iterdir()) == []
@@ -190,12 +187,11 @@ def test_columns_and_keys_that_cannot_be_written_are_refused(tmp_path: Path) -> 
         )
         for at in (0, 100)
     ]
-    with (
-        pytest.raises(ArgumentError, match="'v' has over 128 distinct values"),
-        ClusteredWriter(tmp_path, batches[0].schema, "id", page_rows=10) as writer,
-    ):
-        for batch in batches:
-            writer.write(batch)
+    writer = ClusteredWriter(tmp_path, batches[0].schema, "id", page_rows=10)
+    writer.write(batches[0])
+    with pytest.raises(ArgumentError, match="'v' has over 128 distinct values"):
+        writer.write(batches[1])
+    writer.abandon()
     ordered = pa.DictionaryArray.from_arrays(pa.array([0, 1]), ["low", "high"], ordered=True)
     with pytest.raises(ArgumentError, match="ordered dictionary"):
         build(pa.table({"id": [1, 2], "level": ordered}), tmp_path, "id")

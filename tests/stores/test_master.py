@@ -14,7 +14,7 @@ from semistream.errors import ArgumentError, ColumnError, KeyTypeError, StoreErr
 from semistream.stores.clustered import ClusteredStore
 from semistream.stores.clustered_build import build
 from semistream.stores.heap import HeapStore
-from semistream.stores.master import master
+from semistream.stores.master import Master, master
 from semistream.stores.memory import MemoryStore
 from semistream.stores.parquet import ParquetStore
 from tests.stores.masters import product_table, scanned, sorted_rows
@@ -34,7 +34,7 @@ def test_each_source_opens_as_what_it_is_and_travels(tmp_path: Path) -> None:
         (tmp_path / "m.parquet", ParquetStore),
     ]
     for source, kind in kinds:
-        described = pickle.loads(pickle.dumps(master(source, "id")))
+        described: Master = pickle.loads(pickle.dumps(master(source, "id")))
         store = described.open()
         assert type(store) is kind
         assert sorted(row["id"] for row in scanned(store)) == [3 * n for n in range(60)]
@@ -94,9 +94,9 @@ def test_what_cannot_be_a_master_is_refused_when_it_is_described(tmp_path: Path)
             master(source, "id", columns=["colour"])
     with pytest.raises(KeyTypeError, match="x"):
         master(pa.table({"x": [1.5]}), "x")
-    with pytest.raises(ArgumentError, match="'speed' isn't an option of .*; its options are: io"):
+    with pytest.raises(ArgumentError, match=r"'speed' isn't an option of .*; its options are: io"):
         master(tmp_path / "copy", "id", speed=1)
-    with pytest.raises(ArgumentError, match="'io' isn't an option .*: page_rows"):
+    with pytest.raises(ArgumentError, match=r"'io' isn't an option .*: page_rows"):
         master(TABLE, "id", io="direct")
     with pytest.raises(ArgumentError, match="choose one of cached, direct"):
         master(tmp_path / "copy", "id", io="fast")
@@ -105,7 +105,7 @@ def test_what_cannot_be_a_master_is_refused_when_it_is_described(tmp_path: Path)
     with pytest.raises(ArgumentError, match="'ftp' isn't a kind of master; known are postgresql"):
         master("ftp://somewhere", "id")
     with pytest.raises(ArgumentError, match="a list can't be a master"):
-        master([1], "id")  # type: ignore[arg-type]
+        master([1], "id")
     with pytest.raises(ArgumentError, match="names a table of a database"):
         master(TABLE, "id", table="products")
     for key in ("", [], ["id", "id"]):
@@ -116,7 +116,7 @@ def test_what_cannot_be_a_master_is_refused_when_it_is_described(tmp_path: Path)
 
 
 def test_what_cannot_be_opened_says_what_to_do(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="nothing at .*; give a pyarrow Table"):
+    with pytest.raises(StoreError, match=r"nothing at .*; give a pyarrow Table"):
         master(tmp_path / "none", "id").open()
     build(TABLE, tmp_path / "copy", "id").close()
     with pytest.raises(ArgumentError, match="found by id, but key=name was given"):

@@ -20,9 +20,9 @@ from tests.stores.masters import assert_locates_every_key, product_table, scanne
 PAGE = 100 * 8
 
 
-def numbers(device: Device, **options: bool) -> SimulatedStore:
+def numbers(device: Device, real_time: bool = False) -> SimulatedStore:
     return SimulatedStore(
-        MemoryStore(pa.table({"id": np.arange(1000)}), "id", page_rows=100), device, **options
+        MemoryStore(pa.table({"id": np.arange(1000)}), "id", page_rows=100), device, real_time=real_time
     )
 
 

@@ -33,11 +33,13 @@ BACKLOG_LOW, BACKLOG_HIGH = 0.1, 0.5  # of the queue's capacity
 class SlotSettings(Settings):
     """slot_rows: rows that make a slot due; None: half the queue over the partitions in use.
     cache_share: of the memory shared by cached partitions and pending rows.
+    cache_partitions: the most partitions cached; None: as many as the share has room for.
     max_age: rows admitted after which the oldest row's slot is due, however few wait in it.
     """
 
     slot_rows: int | None = None
     cache_share: float = 0.10
+    cache_partitions: int | None = None
     max_age: int | None = None
 
 
@@ -66,11 +68,16 @@ class PartitionedJoin(Algorithm):
     @classmethod
     def needs(cls, settings: Settings, facts: Facts) -> Needs:
         assert isinstance(settings, SlotSettings)
-        return replace(super().needs(settings, facts), front="pages", front_share=settings.cache_share)
+        return replace(
+            super().needs(settings, facts),
+            front="pages",
+            front_share=settings.cache_share,
+            front_partitions=settings.cache_partitions,
+        )
 
     def make_front(self) -> Front:
         schema = self._workshop.loader.schema
-        return RecentFront(PageCache(schema, self.plan.front_bytes), self.key_columns)
+        return RecentFront(PageCache(schema, self.plan.front_bytes, self.settings.cache_partitions), self.key_columns)
 
     def push(self, batch: pa.RecordBatch) -> Batches:
         backlog = batch.num_rows + self.waiting_rows

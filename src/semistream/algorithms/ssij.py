@@ -32,10 +32,12 @@ SHIFT = 0.05  # of the memory that cache and queue share
 @dataclass(frozen=True, kw_only=True)
 class BlockSettings(Settings):
     """cache_share: of the memory shared by cached partitions and pending rows, at the start.
+    cache_partitions: the most partitions cached; None: as many as the share has room for.
     adapt: move memory between them while running.
     """
 
     cache_share: float = 0.5
+    cache_partitions: int | None = None
     adapt: bool = True
 
 
@@ -57,11 +59,16 @@ class Ssij(Algorithm):
     @classmethod
     def needs(cls, settings: Settings, facts: Facts) -> Needs:
         assert isinstance(settings, BlockSettings)
-        return replace(super().needs(settings, facts), front="pages", front_share=settings.cache_share)
+        return replace(
+            super().needs(settings, facts),
+            front="pages",
+            front_share=settings.cache_share,
+            front_partitions=settings.cache_partitions,
+        )
 
     def make_front(self) -> Front:
         schema = self._workshop.loader.schema
-        return UtilityFront(PageCache(schema, self.plan.front_bytes), self.key_columns)
+        return UtilityFront(PageCache(schema, self.plan.front_bytes, self.settings.cache_partitions), self.key_columns)
 
     def next_partition(self) -> int:
         return self.pending.fullest_page()
@@ -94,7 +101,8 @@ class Ssij(Algorithm):
     def _adapt(self, rows: int, loads: int, singles: int) -> None:
         """Move memory to the side whose next byte saves more loads a row."""
         cache = self.front.cache
-        if not len(cache) or self.settings.pending_rows is not None or not rows:
+        fixed = self.settings.pending_rows is not None or self.settings.cache_partitions is not None
+        if fixed or not len(cache) or not rows:
             return
         missed = self.front_phase.counters.cache_misses / max(1, self.front_phase.counters.rows_in)
         page = cache.held_bytes / len(cache)

@@ -25,11 +25,13 @@ class KeptPage:
 
 
 class PageCache:
-    """Pages within a byte limit; which one has to go is the owner's choice."""
+    """Pages within a limit of bytes, and of pages where `most` is given; which one has to go is the
+    owner's choice."""
 
-    def __init__(self, schema: pa.Schema, limit: int) -> None:
+    def __init__(self, schema: pa.Schema, limit: int, most: int | None = None) -> None:
         self.sources = Sources(schema)
         self.limit = limit
+        self.most = most
         self.held_bytes = 0
         self._pages: dict[int, KeptPage] = {}
 
@@ -50,7 +52,7 @@ class PageCache:
         return sum(len(page.codes) for page in self._pages.values())
 
     def room_for(self, size: int) -> bool:
-        return self.held_bytes + size <= self.limit
+        return self.held_bytes + size <= self.limit and (self.most is None or len(self) < self.most)
 
     def keep(self, page: int, batch: pa.RecordBatch, codes: CodeTable, held: int, use: float) -> None:
         """Hold a page for which there is room."""
