@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pyarrow as pa
+import numpy as np
 
 from semistream.algorithms.base import Algorithm, Batches, Settings
 from semistream.phases.arrivals import Arrivals, Misses
 from semistream.phases.plan import Facts, Needs
 from semistream.structures.answers import Status
+from semistream.structures.views import taken
 
 
 class Inlj(Algorithm):
@@ -39,7 +40,7 @@ class Inlj(Algorithm):
         front.unmatched += int(((pages < 0) & ~null).sum())
         front.cache_misses += int((~null).sum())
         for row in range(arrivals.rows):
-            batch = arrivals.batch.slice(row, 1).take(_FIRST)
+            batch = taken(arrivals.batch, np.array([row]))
             partition = pages[row : row + 1] // self.plan.partition_pages
             piece = Misses(batch, arrivals.keys.codes[row : row + 1], partition)
             if pages[row] < 0:
@@ -53,5 +54,4 @@ class Inlj(Algorithm):
         self._hold_arrivals(None)
 
 
-_FIRST = pa.array([0])
 ALGORITHM = Inlj

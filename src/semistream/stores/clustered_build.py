@@ -28,7 +28,7 @@ from semistream.stores.sorting import (
     one_batch,
     same_schema,
 )
-from semistream.stores.stored import taken
+from semistream.structures.views import taken
 
 PAGE_BYTES = 64 << 10
 PAGE_MAX_ROWS = 8192

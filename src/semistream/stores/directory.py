@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from semistream.errors import BudgetError, CorruptStoreError
 from semistream.keys import KeyCodec, Keys, search
 from semistream.stores.leaves import LEAF_PAGES, Leaf, LeafCache, Places
-from semistream.stores.stored import taken_array
+from semistream.structures.views import taken_array
 
 Pages = NDArray[np.int64]
 

@@ -32,7 +32,7 @@ from semistream.stores.page_writer import PageWriter, fence_names, manifest_dige
 from semistream.stores.paged import PagedStore, page_chunks
 from semistream.stores.publication import Publication
 from semistream.stores.sorting import Source, checked_columns, checked_key, codec_of, key_text, one_batch
-from semistream.stores.stored import taken, taken_array
+from semistream.structures.views import taken, taken_array
 
 INDEX = "index"
 _PLACES_BYTES = 256 << 10

@@ -15,7 +15,7 @@ from semistream.stores.clustered_build import PAGE_BYTES, rows_a_page
 from semistream.stores.directory import FenceDirectory, Fences, Pages
 from semistream.stores.paged import PagedStore, neighbours
 from semistream.stores.sorting import Source, checked_columns, checked_key, in_key_order, one_batch
-from semistream.stores.stored import taken_array
+from semistream.structures.views import taken_array
 
 
 class MemoryStore(PagedStore):

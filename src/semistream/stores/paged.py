@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from semistream.errors import ArgumentError, ColumnError, StoreError, UsageError, VersionGoneError
 from semistream.keys import KeyCodec, Keys, order, same_as_previous, search
 from semistream.stores.base import PageDirectory, PageLayout, PageRun, Store, Version
-from semistream.stores.stored import taken
+from semistream.structures.views import taken
 
 RUN_BYTES = 4 << 20
 LOOKUP_DIRECTORY_BYTES = 1 << 20

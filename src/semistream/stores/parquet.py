@@ -25,7 +25,7 @@ from semistream.stores.manifest import digest
 from semistream.stores.paged import PagedStore, neighbours
 from semistream.stores.parquet_fences import RowGroup, first_key, greatest_key, has_exact_least, null_free
 from semistream.stores.sorting import checked_columns, checked_key, codec_of, key_text
-from semistream.stores.stored import taken, taken_array
+from semistream.structures.views import taken, taken_array
 
 
 @dataclass(frozen=True, slots=True)

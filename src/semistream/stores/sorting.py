@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from semistream.errors import ArgumentError, ColumnError, SchemaError
 from semistream.keys import KeyCodec, Keys, is_sorted, order
-from semistream.stores.stored import taken
+from semistream.structures.views import taken
 
 Source: TypeAlias = pa.Table | pa.RecordBatch | Sequence[pa.RecordBatch]
 

@@ -7,10 +7,8 @@ of a string view drags all its buffers along: it is stored as a large string.
 
 from __future__ import annotations
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from semistream.errors import ArgumentError, StoreError
 
@@ -88,28 +86,6 @@ class DictionaryLimits:
                     f"{data_type.index_type} can number; cast it to dictionary<{data_type.value_type}, int32>"
                 )
             self._seen[name] = together
-
-
-def taken(batch: pa.RecordBatch, rows: NDArray[np.int64]) -> pa.RecordBatch:
-    """`batch.take`, also for views, which pyarrow can't take from."""
-    columns = [taken_array(array, rows) for array in batch.columns]
-    return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
-
-
-def taken_array(array: pa.Array, rows: NDArray[np.int64]) -> pa.Array:
-    """`array.take`, also for views."""
-    wanted = pa.array(rows, pa.int64())
-    if not _holds_view(array.type):
-        return array.take(wanted)
-    return restored(array.cast(_stored_type(array.type, "")).take(wanted), array.type)
-
-
-def _holds_view(data_type: pa.DataType) -> bool:
-    t = pa.types
-    if t.is_dictionary(data_type):
-        return _holds_view(data_type.value_type)
-    inside = (data_type.field(at).type for at in range(data_type.num_fields))
-    return bool(t.is_string_view(data_type) or t.is_binary_view(data_type)) or any(map(_holds_view, inside))
 
 
 def _stored_type(data_type: pa.DataType, column: str) -> pa.DataType:

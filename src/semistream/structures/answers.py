@@ -132,7 +132,7 @@ class Answers:
             self.rows += len(stream)
 
     def _cuts(self, stream: Int64s, master: Int64s) -> Iterator[tuple[int, int]]:
-        """Ranges of answers whose batches stay within the limit; a row above it goes alone."""
+        """Ranges of answers whose batches stay within the limits; a row above them goes alone."""
         sizes = self.stream.row_bytes(numbers_of(stream), rows_of(stream))
         most = self._most_bytes - self.stream.batch_bytes
         if self.plan.pairs:
@@ -146,6 +146,7 @@ class Answers:
         while start < len(stream):
             before = int(ends[start - 1]) if start else 0
             end = max(start + 1, int(np.searchsorted(ends, before + most, side="right")))
+            end = min(end, start + self._most_rows)
             yield start, end
             start = end
 

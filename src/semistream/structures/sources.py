@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from semistream.structures import gathering
 from semistream.structures.sizes import batch_bytes, is_flat, row_sizes
+from semistream.structures.views import taken_array
 
 Int32s = NDArray[np.int32]
 Int64s = NDArray[np.int64]
@@ -238,7 +239,7 @@ class Sources:
         )
 
     def _take_piecewise(self, i: int, numbers: Int32s, rows: Int64s) -> pa.Array:
-        """Nested and dictionary columns: a take from each source, then back into order."""
+        """Nested, dictionary and view columns: a take from each source, then back into order."""
         order = np.argsort(numbers, kind="stable")
         sorted_numbers = numbers[order]
         cuts = np.flatnonzero(np.diff(sorted_numbers)) + 1
@@ -249,8 +250,8 @@ class Sources:
             if number == NOBODY:
                 pieces.append(pa.nulls(len(part), type=data_type))
             else:
-                pieces.append(self.batch(number).column(i).take(pa.array(rows[part])))
+                pieces.append(taken_array(self.batch(number).column(i), rows[part]))
         back = np.empty(len(order), dtype=np.int64)
         back[order] = np.arange(len(order))
         whole = pieces[0] if len(pieces) == 1 else pa.concat_arrays(pieces)
-        return whole.take(pa.array(back))
+        return taken_array(whole, back)
