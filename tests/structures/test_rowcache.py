@@ -10,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from semistream.structures.codeindex import NONE
+from semistream.structures.entries import expand
 from semistream.structures.rowcache import AGING_PERIOD, Replacement, RowCache
 from semistream.structures.rowpool import numbers_of, rows_of
 from tests.structures.samples import FLAT_SCHEMA, NESTED_SCHEMA, batch
@@ -40,14 +41,12 @@ def offer(cache: RowCache, keys: list[int], estimate: float = 1.0, longest: int 
 def probe(cache: RowCache, keys: list[int], times: int = 1) -> list[list[int]]:
     """The ids that each key gets for an answer; none where it isn't cached."""
     codes = codes_of(keys)
-    entries = cache.find(codes, np.zeros(len(codes), dtype=np.bool_))
     for _ in range(times):
-        positions, refs = cache.hit(entries)
+        first, found = cache.look_up(codes)
+    positions, refs = expand(first, found)
     counts = np.bincount(positions, minlength=len(keys))
-    assert cache.rows_per_entry(entries).tolist() == counts.tolist()
-    assert np.array_equal(
-        cache.first_references(entries[entries != NONE]), refs[np.diff(positions, prepend=-1) > 0]
-    )
+    assert np.where(first == NONE, 0, found).tolist() == counts.tolist()
+    assert np.array_equal(first[first != NONE], refs[np.diff(positions, prepend=-1) > 0])
     if not len(cache.sources.schema):
         return [[-1] * count for count in counts]
     [ids] = cache.sources.gather(numbers_of(refs), rows_of(refs), [0])
@@ -107,13 +106,6 @@ def test_a_key_is_cached_once() -> None:
     assert offer(cache, [2, 4, 3]) == 1
     cache.check()
     assert probe(cache, [1, 2, 3, 4]) == [ids_of(key) for key in (1, 2, 3, 4)]
-
-
-def test_skipped_rows_find_nothing() -> None:
-    cache = RowCache(FLAT_SCHEMA, 10, 5000, Replacement.RANDOM, seed=1)
-    offer(cache, [1, 2])
-    entries = cache.find(codes_of([1, 2, 3]), np.array([True, False, False]))
-    assert [entry != NONE for entry in entries] == [False, True, False]
 
 
 def test_least_frequent_gives_up_the_least_frequent() -> None:
@@ -211,7 +203,7 @@ def test_a_pinned_cache_gives_up_nothing_in_vain() -> None:
         offer(cache, [key])
         key += 1
     codes = codes_of(sorted(cached(cache)))
-    _, noted = cache.hit(cache.find(codes, np.zeros(len(codes), dtype=np.bool_)))
+    _, noted = expand(*cache.look_up(codes))
     [before] = cache.sources.gather(numbers_of(noted), rows_of(noted), [0])
     cache.sources.pin()
     refused = 0
@@ -246,4 +238,4 @@ def test_what_is_too_large_or_nothing_is_not_taken_in() -> None:
 def test_bytes_are_those_allocated(capacity: int) -> None:
     cache = RowCache(FLAT_SCHEMA, capacity, 1000, Replacement.RANDOM, seed=1)
     own = sum(array.nbytes for array in vars(cache).values() if isinstance(array, np.ndarray))
-    assert cache.held_bytes == RowCache.bytes_for(capacity) == own + cache._index.held_bytes
+    assert cache.held_bytes == RowCache.bytes_for(capacity) == own

@@ -181,7 +181,8 @@ class Algorithm(ABC):
             phase.admit()
             yield from self.after_admission()
             while phase.staged_rows:
-                yield from self.make_room()
+                if not phase.pending.free:  # an early load may have made room
+                    yield from self.make_room()
                 phase.admit()
                 yield from self.after_admission()
 

@@ -17,6 +17,7 @@ from semistream.phases.arrivals import Arrivals
 from semistream.phases.loading import Loaded
 from semistream.structures.answers import Answers, Status
 from semistream.structures.codeindex import NONE
+from semistream.structures.entries import expand
 from semistream.structures.gathering import equal_bytes
 from semistream.structures.matching import CodeTable
 from semistream.structures.pagecache import PageCache
@@ -86,15 +87,15 @@ class RowFront(Front):
         here = references(number, arrivals.rows)
         while len(rows):
             with self.lock:
-                entries = self._find(arrivals, number, rows, answers)
-                done = self._how_many(entries, answers)
-                positions, found = self.cache.hit(entries[:done])
+                first, counts = self._look_up(arrivals, number, rows, answers)
+                done = self._how_many(first, counts, answers)
+                positions, found = expand(first[:done], counts[:done])
                 if answers.plan.pairs:
                     answers.matched(here[rows[positions]], found)
                 else:
-                    hits = rows[:done][entries[:done] != NONE]
-                    answers.matched(here[hits], here[hits])
-            missed.append(rows[:done][entries[:done] == NONE])
+                    hits = here[rows[:done][first[:done] != NONE]]
+                    answers.matched(hits, hits)
+            missed.append(rows[:done][first[:done] == NONE])
             rows = rows[done:]
             if len(rows) or answers.full:
                 yield from answers.flush()
@@ -111,31 +112,30 @@ class RowFront(Front):
         with self.lock:
             self.cache.clear()
 
-    def _find(self, arrivals: Arrivals, number: int, rows: Int64s, answers: Answers) -> NDArray[np.int32]:
+    def _look_up(
+        self, arrivals: Arrivals, number: int, rows: Int64s, answers: Answers
+    ) -> tuple[Int64s, NDArray[np.int32]]:
+        """First master row and number of rows of each row's key; NONE and 0 for a miss."""
         whole = len(rows) == arrivals.rows
-        codes = arrivals.keys.codes if whole else arrivals.keys.codes[rows]
-        entries = self.cache.find(codes, np.zeros(len(rows), dtype=np.bool_))
+        first, counts = self.cache.look_up(arrivals.keys.codes if whole else arrivals.keys.codes[rows])
         if self._key_columns is not None:
-            candidates = np.flatnonzero(entries != NONE)
-            kept = self.cache.first_references(entries[candidates])
+            candidates = np.flatnonzero(first != NONE)
             same = equal_bytes(
                 answers.stream.column_pointers(self._key_columns[0]),
                 np.full(len(candidates), number, dtype=np.int32),
                 rows[candidates],
                 self.sources.column_pointers(self._key_columns[1]),
-                numbers_of(kept),
-                rows_of(kept),
+                numbers_of(first[candidates]),
+                rows_of(first[candidates]),
             )
-            entries[candidates[~same]] = NONE
-        return entries
+            first[candidates[~same]] = NONE
+        return first, counts
 
-    def _how_many(self, entries: NDArray[np.int32], answers: Answers) -> int:
+    def _how_many(self, first: Int64s, counts: NDArray[np.int32], answers: Answers) -> int:
         """How many leading rows' answers can be noted before a flush; at least one."""
-        if not answers.plan.pairs:
-            return len(entries)
-        ends = np.cumsum(self.cache.rows_per_entry(entries))
-        if ends[-1] <= answers.room:
-            return len(entries)
+        if not answers.plan.pairs or len(first) * int(counts.max(initial=0)) <= answers.room:
+            return len(first)
+        ends = np.cumsum(np.where(first == NONE, 0, counts))
         return max(1, int(np.searchsorted(ends, answers.room, side="right")))
 
 

@@ -87,8 +87,7 @@ def make_plan(memory: int, needs: Needs, facts: Facts, name: str) -> Plan:
     least_output = LEAST_OUTPUT + facts.layout.max_bytes
     least_arrivals = LEAST_ARRIVALS + 4 * facts.stream_row_bytes
     rows = LEAST_PENDING if needs.pending_rows is None else needs.pending_rows
-    intermediate = int(needs.intermediate_share * memory)
-    intermediate += least_arrivals if intermediate else 0
+    intermediate = least_arrivals if needs.intermediate_share else 0
     least_pending = _pending_bytes(rows, needs, facts) + LEAST_POOL + 2 * least_arrivals
     least_front = _least_front(needs, facts, page)
     fixed = least_pages + 2 * least_output + 2 * least_arrivals + facts.directory_least
@@ -101,6 +100,8 @@ def make_plan(memory: int, needs: Needs, facts: Facts, name: str) -> Plan:
             "give more memory or fewer rows to a page"
         )
     spare = memory - minimum
+    intermediate += int(spare * needs.intermediate_share)
+    spare -= int(spare * needs.intermediate_share)
     directory = facts.directory_least + min(facts.directory_full - facts.directory_least, spare // 8)
     output = least_output + spare // 24
     arrivals = least_arrivals + spare // 16

@@ -18,12 +18,15 @@ from semistream.structures.memory import (
     load_uint16,
     load_uint32,
     load_uint64,
+    prefetch,
 )
 
 Bytes = NDArray[np.uint8]
 Int32s = NDArray[np.int32]
 Int64s = NDArray[np.int64]
 Addresses = NDArray[np.uint64]
+
+AHEAD = 12  # rows that are asked for before they are copied
 
 
 @inline
@@ -112,30 +115,34 @@ def gather_fixed(pointers: Addresses, width: int, numbers: Int32s, rows: Int64s,
 
 
 @kernel
-def gather_offsets(pointers: Addresses, width: int, numbers: Int32s, rows: Int64s, ends: Int64s) -> int:
-    """Fill `ends` with running offsets and return the bytes of all rows."""
+def gather_offsets(
+    pointers: Addresses, width: int, numbers: Int32s, rows: Int64s, ends: Int64s, starts: Addresses
+) -> int:
+    """Fill `ends` with running offsets and `starts` with each row's address; return all rows' bytes."""
     total = np.int64(0)
     ends[0] = 0
     for i in range(len(rows)):
         number = numbers[i]
+        starts[i] = 0
         if number >= 0:
             row = np.int64(pointers[number, 1]) + rows[i]
-            total += _offset(pointers[number, 2], width, row + 1) - _offset(pointers[number, 2], width, row)
+            start = _offset(pointers[number, 2], width, row)
+            starts[i] = pointers[number, 3] + np.uint64(start)
+            total += _offset(pointers[number, 2], width, row + 1) - start
         ends[i + 1] = total
-    return int(total)
+    return total
 
 
 @kernel
-def gather_bytes(
-    pointers: Addresses, width: int, numbers: Int32s, rows: Int64s, ends: Int64s, out: Bytes
-) -> None:
+def gather_bytes(starts: Addresses, ends: Int64s, out: Bytes) -> None:
     target = np.uint64(out.ctypes.data)
-    for i in range(len(rows)):
-        number = numbers[i]
+    for i in range(len(starts)):
+        if i + AHEAD < len(starts):
+            prefetch(starts[i + AHEAD])
+            prefetch(starts[i + AHEAD] + np.uint64(64))
         size = ends[i + 1] - ends[i]
-        if number >= 0 and size > 0:
-            start = _offset(pointers[number, 2], width, np.int64(pointers[number, 1]) + rows[i])
-            copy_bytes(target + np.uint64(ends[i]), pointers[number, 3] + np.uint64(start), size)
+        if size > 0:
+            copy_bytes(target + np.uint64(ends[i]), starts[i], size)
 
 
 @kernel

@@ -53,3 +53,22 @@ def _copier(typing_context: Any, target: Any, source: Any, size: Any) -> Any:
 
 
 copy_bytes = intrinsic(_copier)
+
+
+@intrinsic
+def prefetch(typing_context: Any, address: Any) -> Any:
+    """Ask for a cache line that will be read soon; harmless for any address.
+
+    Rows of a join lie scattered over megabytes: without asking ahead every one of them stalls.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        byte_pointer = ir.IntType(8).as_pointer()
+        whole = ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [byte_pointer, whole, whole, whole])
+        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        read, keep_close, data = whole(0), whole(3), whole(1)
+        builder.call(function, [builder.inttoptr(arguments[0], byte_pointer), read, keep_close, data])
+        return context.get_dummy_value()
+
+    return types.void(types.uint64), generate

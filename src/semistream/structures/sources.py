@@ -176,7 +176,8 @@ class Sources:
         whole = share and first != NOBODY and count == self.batch(first).num_rows
         if whole and gathering.is_whole(numbers, rows):
             return [self.batch(first).column(i) for i in columns]  # nothing moves: share it
-        return [self._gather_column(i, numbers, rows) for i in columns]
+        missing = bool((numbers == NOBODY).any())
+        return [self._gather_column(i, numbers, rows, missing) for i in columns]
 
     def row_bytes(self, numbers: Int32s, rows: Int64s) -> Int64s:
         """The most bytes each row takes once it is gathered. O(rows x varying columns)."""
@@ -211,15 +212,17 @@ class Sources:
         self._row_sizes.pop(number, None)
         self._free.append(number)
 
-    def _gather_column(self, i: int, numbers: Int32s, rows: Int64s) -> pa.Array:
+    def _gather_column(self, i: int, numbers: Int32s, rows: Int64s, missing: bool) -> pa.Array:
         column, data_type = self._columns[i], self.schema.field(i).type
         if column.kind is _Kind.OTHER:
             return self._take_piecewise(i, numbers, rows)
         pointers = self.column_pointers(i)
         count = len(rows)
-        valid = np.empty((count + 7) // 8, dtype=np.uint8)
-        nulls = gathering.gather_validity(pointers, numbers, rows, valid)
-        validity = pa.py_buffer(valid) if nulls else None
+        validity, nulls = None, 0
+        if missing or pointers[:, 0].any():
+            valid = np.empty((count + 7) // 8, dtype=np.uint8)
+            nulls = gathering.gather_validity(pointers, numbers, rows, valid)
+            validity = pa.py_buffer(valid) if nulls else None
         if column.kind is _Kind.BITS:
             bits = np.empty((count + 7) // 8, dtype=np.uint8)
             gathering.gather_bits(pointers, numbers, rows, bits)
@@ -229,10 +232,11 @@ class Sources:
             gathering.gather_fixed(pointers, column.width, numbers, rows, values)
             return pa.Array.from_buffers(data_type, count, [validity, pa.py_buffer(values)], nulls)
         ends = np.empty(count + 1, dtype=np.int64)
-        total = gathering.gather_offsets(pointers, column.width, numbers, rows, ends)
+        starts = np.empty(count, dtype=np.uint64)
+        total = gathering.gather_offsets(pointers, column.width, numbers, rows, ends, starts)
         assert column.width == 8 or total < 2**31, "32-bit offsets can't reach that far: gather fewer rows"
         data = np.empty(total, dtype=np.uint8)
-        gathering.gather_bytes(pointers, column.width, numbers, rows, ends, data)
+        gathering.gather_bytes(starts, ends, data)
         offsets = ends if column.kind is _Kind.OFFSETS_64 else ends.astype(np.int32)
         return pa.Array.from_buffers(
             data_type, count, [validity, pa.py_buffer(offsets), pa.py_buffer(data)], nulls

@@ -40,7 +40,8 @@ def _without_views(data_type: pa.DataType) -> pa.DataType:
     if t.is_fixed_size_list(data_type):
         return pa.list_(_plain_field(data_type.value_field), data_type.list_size)
     if t.is_map(data_type):
-        return pa.map_(_plain_field(data_type.key_field), _plain_field(data_type.item_field), data_type.keys_sorted)
+        key, item = _plain_field(data_type.key_field), _plain_field(data_type.item_field)
+        return pa.map_(key, item, data_type.keys_sorted)
     if t.is_struct(data_type):
         return pa.struct([_plain_field(field) for field in data_type.fields])
     return data_type
