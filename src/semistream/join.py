@@ -78,7 +78,7 @@ class SemiStreamJoin:
         self._chosen_columns = columns
         if validate not in (None, "m:1"):
             raise ArgumentError(f"validate={validate!r} is not known: give 'm:1' or None")
-        self._owns_store = isinstance(master, Master)
+        self._owns_store = isinstance(master, Master) and not master.lends_store
         self._store: Store = master.open() if isinstance(master, Master) else master
         try:
             key_pairs(on, self._store.key)
@@ -147,6 +147,10 @@ class SemiStreamJoin:
     ) -> None:
         self.close()
 
+    def __del__(self) -> None:
+        if not getattr(self, "_closed", True):
+            self.close()
+
     # -- what can be known of it ----------------------------------------------------------------
 
     @property
@@ -159,6 +163,11 @@ class SemiStreamJoin:
     def output_schema_for(self, stream: pa.Schema) -> pa.Schema:
         """The output schema for a stream of this schema; fails as `push` would."""
         return self._resolve(stream).output.schema
+
+    @property
+    def master_rows(self) -> int | None:
+        """Rows of the master; None where its store doesn't know."""
+        return self._store.rows
 
     @property
     def waiting_rows(self) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from zlib import crc32
 
-import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, seed, settings
 
@@ -13,8 +12,9 @@ from semistream.columns import HOWS
 from tests.joins.cases import Case, cases
 from tests.joins.runner import Tally, run_case
 
-EXAMPLES = 32
-FEWEST = 2000  # cases in all
+EXAMPLES = 32  # of each algorithm and kind of join
+FEWEST = 2000  # in all
+UNQUEUED = {"inlj"}  # algorithms in which no row waits for a later call
 
 
 def proven(algorithm: str, how: str, start: int, examples: int) -> Tally:
@@ -35,12 +35,17 @@ def proven(algorithm: str, how: str, start: int, examples: int) -> Tally:
 @pytest.mark.parametrize("algorithm", ss.algorithms())
 def test_the_output_is_the_oracles(algorithm: str, how: str) -> None:
     tally = proven(algorithm, how, crc32(f"{algorithm} {how}".encode()), EXAMPLES)
-    # Nothing that passes by doing nothing gets here.
-    assert tally.cases >= EXAMPLES
-    assert tally.matched > 10 * EXAMPLES
-    assert tally.unmatched > 10 * EXAMPLES
+    # Cases without rows, matches or loads would prove nothing.
+    assert tally.cases == EXAMPLES
+    assert tally.matched > 4 * EXAMPLES
+    assert tally.unmatched > 4 * EXAMPLES
     assert tally.null_keys > EXAMPLES
-    assert tally.loads > 5 * EXAMPLES
-    assert tally.at_least_memory >= 3
-    assert tally.weak_hashes >= 3
-    assert tally.rows_out > 10 * EXAMPLES
+    assert tally.rows_out > 4 * EXAMPLES
+    assert tally.loads > 2 * EXAMPLES
+    assert tally.at_least_memory
+    assert tally.weak_hashes
+    assert tally.waited > 2 or algorithm in UNQUEUED
+
+
+def test_there_are_enough_cases() -> None:
+    assert len(ss.algorithms()) * len(HOWS) * EXAMPLES >= FEWEST

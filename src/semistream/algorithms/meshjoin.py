@@ -75,6 +75,9 @@ class MeshJoin(Algorithm):
         """One turn: a chunk leaves, a chunk comes, and the next partitions go by."""
         if len(self._chunks) == self.chunks:
             self._expire(self._chunks.popleft())
+            if self.page_phase.idle:  # that was the last of them: nobody is left to read for
+                self._chunks.clear()
+                return
         slots = self.page_phase.admit(self.chunk_rows, bucket=self._turns)
         self._index.insert(self.pending.codes[slots], slots)
         self._matched[slots] = False

@@ -23,6 +23,7 @@ from semistream.algorithms.base import Batches, Settings, Workshop
 from semistream.algorithms.cachejoin import CacheJoin, CacheSettings
 from semistream.errors import ArgumentError
 from semistream.phases.arrivals import Arrivals
+from semistream.phases.page_phase import Answered
 from semistream.phases.plan import Facts, Needs
 from semistream.phases.side_by_side import PageThread
 
@@ -72,6 +73,11 @@ class PCacheJoin(CacheJoin):
         misses = yield from self.front_phase.process(arrivals)
         yield from self._page_thread().hand_over(misses)
         self._hold_arrivals(None)
+
+    def after_load(self, answered: Answered) -> None:
+        super().after_load(answered)
+        if self._pages is not None:
+            self._pages.leave_if_stopping()
 
     def step(self) -> Batches:
         yield from self._ask(super().step)

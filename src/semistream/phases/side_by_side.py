@@ -118,6 +118,11 @@ class PageThread:
         self._inbox.clear()
         self._outbox.clear()
 
+    def leave_if_stopping(self) -> None:
+        """For the page work to call between loads: a close waits for no more than the one under way."""
+        if self._stopping:
+            raise _Stopped
+
     # -- both threads, holding the lock ---------------------------------------------------------
 
     @property

@@ -68,6 +68,11 @@ class Master:
                 store.close()
             raise
 
+    @property
+    def lends_store(self) -> bool:
+        """Whether `open` gives a store that somebody else opened, and will close."""
+        return not isinstance(self.source, pa.Table | pa.RecordBatch | str)
+
     def __repr__(self) -> str:
         parts = [_shown(self.source), f"key={list(self.key)!r}"]
         if self.columns is not None:
