@@ -20,8 +20,9 @@ from tests.algorithms.traces import assert_answers, feed, fixed_counts, master_o
 
 ROWS, PAGE_ROWS, PENDING = 10_000, 100, 500
 PAGES = ROWS // PAGE_ROWS
-WARM_UP, MEASURED = 25 * PENDING, 15 * PENDING
+WARM_UP, MEASURED = 25, 15  # pending capacities
 BATCH_ROWS = 2500
+SEED = 1
 SCATTER = {"sorted": None, "scattered": 99}
 TRACES = tuple(product(("sorted", "scattered"), (0.0, 0.5, 1.0)))
 """(order of the master, Zipf exponent): sorted is in frequency order."""
@@ -50,7 +51,7 @@ class Steady:
 
 def settings_of(name: str) -> dict[str, Any]:
     """Every cache holds as many master rows as every other, and every queue as many stream rows."""
-    own: dict[str, Any] = {"pending_rows": PENDING, **fixed_counts(name)}
+    own: dict[str, Any] = fixed_counts(name)
     if name == "tuned_x_hybridjoin":
         own["pinned_partitions"] = CACHE_PAGES
     elif name in ("ssij", "partitioned_join"):
@@ -60,32 +61,37 @@ def settings_of(name: str) -> dict[str, Any]:
     return own
 
 
-def steady(name: str, trace: Trace, seed: int = 1, **settings: Any) -> Steady:
-    """Run one trace. The keywords replace what `settings_of` gives. Runs are made once a process."""
-    return _steady(name, trace, seed, tuple(sorted(settings.items())))
+def steady(name: str, trace: Trace, *, scale: int = 1, warm_up: int = WARM_UP, **settings: Any) -> Steady:
+    """Run one trace, with the keywords instead of what `settings_of` gives; in a larger system at a
+    `scale`. Runs are made once a process."""
+    return _steady(name, trace, scale, warm_up, tuple(sorted(settings.items())))
 
 
-def counted(name: str) -> Loads:
+def counted(name: str, **settings: Any) -> Loads:
     """Loads in the measured part of every trace."""
-    return {trace: steady(name, trace).loads for trace in TRACES}
+    return {trace: steady(name, trace, **settings).loads for trace in TRACES}
 
 
-def shares(trace: Trace) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def shares(trace: Trace, *, scale: int = 1) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     """The probability of each page of the master."""
     order, exponent = trace
-    return page_shares(key_shares(ROWS, exponent, scatter=SCATTER[order]), PAGE_ROWS)
+    return page_shares(key_shares(scale * ROWS, exponent, scatter=SCATTER[order]), PAGE_ROWS)
 
 
 @cache
-def _steady(name: str, trace: Trace, seed: int, settings: tuple[tuple[str, Any], ...]) -> Steady:
+def _steady(
+    name: str, trace: Trace, scale: int, capacities: int, settings: tuple[tuple[str, Any], ...]
+) -> Steady:
     order, exponent = trace
-    keys = zipf_keys(WARM_UP + MEASURED, ROWS, exponent, seed, scatter=SCATTER[order])
-    own = {**settings_of(name), **dict(settings)}
-    join = SemiStreamJoin(master_of(range(ROWS), PAGE_ROWS), memory="16MiB", algorithm=name, **own)
+    rows, pending = scale * ROWS, scale * PENDING
+    warm_up = capacities * pending
+    keys = zipf_keys(warm_up + MEASURED * pending, rows, exponent, SEED, scatter=SCATTER[order])
+    own = {**settings_of(name), "pending_rows": pending, **dict(settings)}
+    join = SemiStreamJoin(master_of(range(rows), PAGE_ROWS), memory="16MiB", algorithm=name, **own)
     out: list[Any] = []
-    feed(join, keys[:WARM_UP], BATCH_ROWS, into=out)
+    feed(join, keys[:warm_up], BATCH_ROWS, into=out)
     before = join.stats
-    feed(join, keys[WARM_UP:], BATCH_ROWS, WARM_UP, into=out)
+    feed(join, keys[warm_up:], BATCH_ROWS, warm_up, into=out)
     after = join.stats
     join.check()
     out.extend(join.drain())

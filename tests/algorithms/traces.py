@@ -18,6 +18,7 @@ Int64s = NDArray[np.int64]
 
 SCANS = ("meshjoin", "r_meshjoin")  # use no index
 INDEXED = tuple(name for name in names() if name not in SCANS)
+PAGE_CACHES = ("partitioned_join", "ssij")
 PARALLEL = ("op_cachejoin", "p_cachejoin")
 ROW_CACHES = ("cachejoin", "cachejoin_l", "cachejoin_pq", "op_cachejoin", "p_cachejoin", "sscj")
 FACTOR = 7  # payload of a master row: its key times this
@@ -38,6 +39,13 @@ def stream_of(keys: Int64s, start: int = 0, null: NDArray[np.bool_] | None = Non
 def fixed_counts(name: str) -> dict[str, Any]:
     """The settings under which an algorithm's counts depend on nothing but the trace."""
     return {"schedule": "deterministic"} if name in PARALLEL else {}
+
+
+def small_cache(name: str) -> dict[str, Any]:
+    """Settings that keep a cache of pages from holding a whole small master."""
+    if name == "tuned_x_hybridjoin":
+        return {"pinned_partitions": 2}
+    return {"cache_partitions": 2} if name in PAGE_CACHES else {}
 
 
 def running(join: SemiStreamJoin) -> Algorithm:

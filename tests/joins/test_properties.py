@@ -12,7 +12,7 @@ from semistream.columns import HOWS
 from tests.joins.cases import Case, cases
 from tests.joins.runner import Tally, run_case
 
-EXAMPLES = 32  # of each algorithm and kind of join
+EXAMPLES = 40  # of each algorithm and kind of join
 FEWEST = 2000  # in all
 UNQUEUED = {"inlj"}  # algorithms in which no row waits for a later call
 

@@ -32,6 +32,7 @@ class MeshJoin(Algorithm):
     """A cyclic scan past chunks of pending rows."""
 
     uses_directory: ClassVar[bool] = False
+    eager: ClassVar[bool] = True  # the scan goes on with every chunk
 
     @classmethod
     def needs(cls, settings: Settings, facts: Facts) -> Needs:

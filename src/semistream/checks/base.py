@@ -17,6 +17,15 @@ from semistream.stores.base import Store
 
 MEMORY = "2MiB"
 PENDING_ROWS = 50
+# The checks' masters are small, and some fronts would hold them whole: nothing would wait.
+SMALL_FRONTS: Mapping[str, Mapping[str, Any]] = {
+    "tuned_x_hybridjoin": {"pinned_partitions": 2},
+    "partitioned_join": {"cache_partitions": 2},
+    "ssij": {"cache_partitions": 2},
+    **dict.fromkeys(
+        ("cachejoin", "cachejoin_l", "cachejoin_pq", "sscj", "p_cachejoin", "op_cachejoin"), {"cache_rows": 30}
+    ),
+}
 
 
 class CheckFailure(AssertionError):
@@ -79,13 +88,18 @@ class Subject:
 
     @contextmanager
     def join(
-        self, master: MasterData, *, before: Before | None = None, algorithm: str | None = None, **options: Any
+        self, master: MasterData, *, before: Before | None = None, small: bool = True, **options: Any
     ) -> Iterator[Trial]:
-        """A join of this algorithm with this master; `options` as `SemiStreamJoin` takes them."""
-        options = {"memory": MEMORY, "pending_rows": PENDING_ROWS, **options}
+        """A join of this algorithm with this master; `options` as `SemiStreamJoin` takes them.
+
+        `small` keeps queue and front small where `options` don't say otherwise.
+        """
+        name = self.algorithm
+        kept = {"pending_rows": PENDING_ROWS, **SMALL_FRONTS.get(name, {})} if small else {}
+        options = {"memory": MEMORY, **kept, **options}
         store = RecordingStore(self.open_store(master), before)
         try:
-            join = self.make_join(store, algorithm=algorithm or self.algorithm, **options)
+            join = self.make_join(store, algorithm=name, **options)
             try:
                 yield Trial(join, store)
             finally:
@@ -153,7 +167,3 @@ def check(
 
     return made
 
-
-def settings_of(algorithm: str, known: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """The settings that a check gives to one algorithm beside what it gives to all."""
-    return dict(known.get(algorithm, {}))

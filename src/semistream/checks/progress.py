@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from semistream.algorithms import algorithm as find_algorithm
 from semistream.algorithms import names
-from semistream.checks.base import CheckFailure, Subject, check, expect, settings_of
+from semistream.checks.base import CheckFailure, Subject, check, expect
 from semistream.checks.data import in_pieces, of_keys, plain, ranked, stream_of
 from semistream.checks.expected import expect_rows, expected_rows
 from semistream.checks.recording import Failing
@@ -16,7 +16,7 @@ from semistream.errors import StoreError, UsageError
 
 ROWS = 130
 # Partitioned Join takes the fullest slot, and bounds a row's wait only where it is told to.
-BOUNDS: dict[str, dict[str, Any]] = {"partitioned_join": {"max_age": 400, "cache_partitions": 2}}
+BOUNDS: dict[str, dict[str, Any]] = {"partitioned_join": {"max_age": 400}}
 
 
 def _loads_early(algorithm: str) -> str | None:
@@ -82,7 +82,7 @@ def loads_only_while_the_queue_is_full(subject: Subject) -> None:
 @check()
 def a_rare_row_is_answered(subject: Subject) -> None:
     """A row of a page that nobody else asks for is answered while popular rows keep coming."""
-    options = settings_of(subject.algorithm, BOUNDS)
+    options = BOUNDS.get(subject.algorithm, {})
     with subject.join(ranked(600, 30), pending_rows=40, **options) as trial:
         trial.push(of_keys([599], first_row=-1))
         for i in range(60):

@@ -53,29 +53,27 @@ class Loader:
         schema = pa.schema([store.schema.field(name) for name in payload])
         self.schema = schema if codec.exact else schema.append(KEY_BYTES)
 
-    def load(self, pages: Sequence[int] | Int64s) -> Iterator[Loaded]:
-        """The pages, ascending, in runs of neighbours as the store gives them."""
+    def load(self, pages: Sequence[int] | Int64s, partition_pages: int = 1) -> Iterator[Loaded]:
+        """The pages, ascending, in runs of neighbours as the store gives them.
+
+        A store may end a run anywhere; with `partition_pages` runs are joined until one ends with a
+        partition, all of whose pages have to be asked for.
+        """
         self.threads.add(current_thread().name)
+        layout = self.store.layout
+        assert layout is not None
+        runs: list[PageRun] = []
         for run in self.store.read(pages, self._columns):
-            yield self._decode(run)
+            runs.append(run)
+            end = run.first + run.pages
+            if end % partition_pages == 0 or end == layout.pages:
+                yield self._decode(_joined(runs))
+                runs = []
 
     def load_together(self, first: int, last: int) -> Loaded:
         """Pages `first` to `last` as one."""
         self.threads.add(current_thread().name)
-        runs = list(self.store.read(np.arange(first, last + 1), self._columns))
-        if len(runs) == 1:
-            return self._decode(runs[0])
-        offsets = [np.zeros(1, dtype=np.int64)]
-        for run in runs:
-            offsets.append(run.offsets[1:] - run.offsets[0] + offsets[-1][-1])
-        together = PageRun(
-            first=first,
-            offsets=np.concatenate(offsets),
-            batch=pa.concat_batches([run.batch for run in runs]),
-            bytes_read=sum(run.bytes_read for run in runs),
-            reads=sum(run.reads for run in runs),
-        )
-        return self._decode(together)
+        return self._decode(_joined(list(self.store.read(np.arange(first, last + 1), self._columns))))
 
     def _decode(self, run: PageRun) -> Loaded:
         keys = self._codec.encode(run.batch.columns[: self._keys])
@@ -86,3 +84,19 @@ class Loader:
         # A page that is a view into what was read keeps all of it alive.
         held = max(run.batch.nbytes, run.bytes_read) + keys.nbytes
         return Loaded(run.first, run.offsets, batch, keys, held, run.bytes_read, run.reads)
+
+
+def _joined(runs: list[PageRun]) -> PageRun:
+    """Runs that follow one another as one."""
+    if len(runs) == 1:
+        return runs[0]
+    offsets = [np.zeros(1, dtype=np.int64)]
+    for run in runs:
+        offsets.append(run.offsets[1:] - run.offsets[0] + offsets[-1][-1])
+    return PageRun(
+        first=runs[0].first,
+        offsets=np.concatenate(offsets),
+        batch=pa.concat_batches([run.batch for run in runs]),
+        bytes_read=sum(run.bytes_read for run in runs),
+        reads=sum(run.reads for run in runs),
+    )

@@ -174,7 +174,7 @@ class PagePhase:
         firsts = partitions * self.partition_pages
         pages = (firsts[:, None] + np.arange(self.partition_pages)).ravel()
         pages = pages[pages < self._pages]
-        for loaded in self.loader.load(pages):
+        for loaded in self.loader.load(pages, self.partition_pages):
             yield from self.answer(loaded, -(-(loaded.last - loaded.first + 1) // self.partition_pages))
 
     def answer(self, loaded: Loaded, loads: int) -> Batches:
