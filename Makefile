@@ -5,7 +5,7 @@ READY := $(VENV)/.ready
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types format bench-engine fuzz soak java lock upgrade clean
+.PHONY: help setup demo test lint types format docs bench-engine fuzz soak java lock upgrade clean
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,6 +32,9 @@ types: $(READY) ## Static types
 format: $(READY) ## Lay the code out
 	$(VENV)/bin/ruff check --fix
 	$(VENV)/bin/ruff format
+
+docs: $(READY) ## Write docs/algorithms.md from the algorithms' files
+	$(PYTHON) tools/algorithm-docs
 
 bench-engine: $(READY) ## Time the engine; ARGS are passed on
 	$(PYTHON) benchmarks/engine.py $(ARGS)

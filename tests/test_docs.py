@@ -7,6 +7,8 @@ below the line `<!-- not run -->` is shown only.
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -54,3 +56,10 @@ def test_readme_has_an_example_that_runs() -> None:
 def test_blocks_are_found_and_told_apart() -> None:
     page = "text\n```python\na = 1\n```\n\n<!-- not run -->\n```python\nb\n```\n```sh\nls\n```\n"
     assert blocks(page) == [Block("a = 1\n", 3, True), Block("b\n", 8, False)]
+
+
+def test_the_page_of_algorithms_is_that_of_the_code() -> None:
+    done = subprocess.run(
+        [sys.executable, ROOT / "tools" / "algorithm-docs", "--check"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr

@@ -11,9 +11,16 @@ import pyarrow as pa
 
 from semistream.algorithms import algorithm as find_algorithm
 from semistream.algorithms.base import Algorithm, Workshop, make_settings
-from semistream.budget import Budget, PaperCharge, parse_memory
+from semistream.budget import Budget, PaperCharge, format_bytes, parse_memory
 from semistream.columns import Columns, On, check_how, key_pairs, resolve
-from semistream.errors import ArgumentError, DuplicateKeyError, SchemaError, StoreError, UsageError
+from semistream.errors import (
+    ArgumentError,
+    BudgetError,
+    DuplicateKeyError,
+    SchemaError,
+    StoreError,
+    UsageError,
+)
 from semistream.keys import KeyCodec
 from semistream.phases.arrivals import ArrivalEncoder
 from semistream.phases.loading import Loader
@@ -23,6 +30,7 @@ from semistream.stats import Ages, Counters, Stats
 from semistream.stores.base import PageLayout, Store
 from semistream.stores.duplicates import find_duplicate_keys
 from semistream.stores.master import Master
+from semistream.structures.sizes import row_sizes
 
 DEFAULT_ALGORITHM = "cachejoin_pq"
 Batches = Iterator[pa.RecordBatch]
@@ -113,6 +121,7 @@ class SemiStreamJoin:
                 f"{_described(cast(pa.Schema, self._schema))}: cast it, or start another join"
             )
         assert self._algorithm is not None
+        self._refuse_giants(batch, self._algorithm.plan)
         return self._run(self._algorithm.push(batch))
 
     def step(self) -> Batches:
@@ -157,7 +166,9 @@ class SemiStreamJoin:
     def output_schema(self) -> pa.Schema:
         """Known from the first batch on; `output_schema_for` tells it before."""
         if self._columns is None:
-            raise UsageError("the output schema is known after the first push; or ask output_schema_for(schema)")
+            raise UsageError(
+                "the output schema is known after the first push; or ask output_schema_for(schema)"
+            )
         return self._columns.output.schema
 
     def output_schema_for(self, stream: pa.Schema) -> pa.Schema:
@@ -224,7 +235,9 @@ class SemiStreamJoin:
         stream_codec = self._codec.accepts([batch.schema.field(i) for i in columns.stream_key])
         encoder = ArrivalEncoder(batch.schema, columns.stream_key, stream_codec)
         sample = encoder.encode(batch.slice(0, 1024)).batch
-        plan = self._plan_for(max(least_row_bytes(encoder.schema), average_row_bytes(sample)), columns.payload)
+        plan = self._plan_for(
+            max(least_row_bytes(encoder.schema), average_row_bytes(sample)), columns.payload
+        )
         directory = self._store.directory(plan.directory_bytes) if self._kind.uses_directory else None
         workshop = Workshop(
             loader=Loader(self._store, self._codec, columns.payload),
@@ -237,6 +250,20 @@ class SemiStreamJoin:
         )
         self._algorithm = self._kind(workshop, self._settings)
         self._columns, self._schema = columns, batch.schema
+
+    def _refuse_giants(self, batch: pa.RecordBatch, plan: Plan) -> None:
+        """A row that can never be held is refused before any row of its batch is taken."""
+        if batch.nbytes <= plan.largest_row:
+            return
+        sizes = row_sizes(batch)
+        largest = int(sizes.argmax())
+        if sizes[largest] > plan.largest_row:
+            raise BudgetError(
+                f"row {largest} of the batch takes {format_bytes(int(sizes[largest]))}, and "
+                f"memory={format_bytes(self._budget.limit)} has room for rows of up to "
+                f"{format_bytes(plan.largest_row)}; no row of the batch was taken: give more memory, or keep "
+                "such payload out of the join"
+            )
 
     def _resolve(self, stream: pa.Schema) -> Columns:
         return resolve(

@@ -23,7 +23,7 @@ from tests.algorithms.traces import PARALLEL, assert_answers, consume, master_of
 
 RUNS = 500
 AT_ONCE = 8  # runs beside each other: their sleeps overlap, and their threads disturb one another
-ROWS = 400
+ROWS, ARRIVALS = 400, 120
 MASTER = master_of(range(0, ROWS, 2), 10)
 SHORT = 0.002  # seconds, the longest sleep
 PATIENCE = 20.0  # seconds after which a call that should return has hung
@@ -58,8 +58,8 @@ class Run:
         self.random = Random(seed)
         self.how = HOWS[seed // 2 % 4]
         self.store = DelayedStore(MASTER, seed, fails_at)
-        self.keys = zipf_keys(240, ROWS, self.random.choice([0.0, 0.5, 1.0]), seed, scatter=seed)
-        self.null = np.random.default_rng(seed).random(240) < 0.05
+        self.keys = zipf_keys(ARRIVALS, ROWS, self.random.choice([0.0, 0.5, 1.0]), seed, scatter=seed)
+        self.null = np.random.default_rng(seed).random(ARRIVALS) < 0.05
         self.out: list[pa.RecordBatch] = []
         self.join = SemiStreamJoin(
             self.store,
@@ -68,7 +68,7 @@ class Run:
             algorithm=PARALLEL[seed % 2],
             pending_rows=self.random.choice([16, 50]),
             cache_rows=self.random.choice([3, 40]),
-            probe_rows=self.random.choice([5, 30, 240]),
+            probe_rows=self.random.choice([5, 30, ARRIVALS]),
             output_rows=self.random.choice([1, 10, 65536]),
         )
 

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -35,17 +34,15 @@ def write_master(path: Path, size: int) -> None:
 
 
 @pytest.fixture(scope="module")
-def master(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def master(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("masters")
     write_master(folder / "small", 10_000_000)
     write_master(folder / "large", MASTER_BYTES)
     assert sum(file.stat().st_size for file in (folder / "large").rglob("*")) >= MASTER_BYTES
-    yield folder / "large"
+    return folder / "large"
 
 
-@pytest.mark.parametrize(
-    ("io", "algorithm"), [("cached", "cachejoin_pq"), ("direct", "op_cachejoin")]
-)
+@pytest.mark.parametrize(("io", "algorithm"), [("cached", "cachejoin_pq"), ("direct", "op_cachejoin")])
 def test_a_master_far_larger_than_memory(master: Path, io: str, algorithm: str) -> None:
     try:
         with memory_cgroup() as cgroup:

@@ -17,7 +17,6 @@ An algorithm's file states its answers and nothing else. `partition` is the pape
 from __future__ import annotations
 
 import dataclasses
-from abc import ABC
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -92,7 +91,7 @@ class Workshop:
     clock: Callable[[], float]
 
 
-class Algorithm(ABC):
+class Algorithm:
     """The shared loop. Subclasses answer the four questions."""
 
     settings_type: ClassVar[type[Settings]] = Settings

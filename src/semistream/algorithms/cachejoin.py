@@ -96,7 +96,9 @@ class CacheJoin(Algorithm):
             first, counts, rates = first[chosen], counts[chosen], rates[chosen]
         if not len(first):
             return
-        rows = np.repeat(first - np.concatenate([[0], np.cumsum(counts)[:-1]]), counts) + np.arange(counts.sum())
+        rows = np.repeat(first - np.concatenate([[0], np.cumsum(counts)[:-1]]), counts) + np.arange(
+            counts.sum()
+        )
         sources = self.page_phase.pages
         columns = sources.gather(
             np.full(len(rows), answered.number, dtype=np.int32), rows, range(len(sources.schema))

@@ -77,7 +77,9 @@ class PartitionedJoin(Algorithm):
 
     def make_front(self) -> Front:
         schema = self._workshop.loader.schema
-        return RecentFront(PageCache(schema, self.plan.front_bytes, self.settings.cache_partitions), self.key_columns)
+        return RecentFront(
+            PageCache(schema, self.plan.front_bytes, self.settings.cache_partitions), self.key_columns
+        )
 
     def push(self, batch: pa.RecordBatch) -> Batches:
         backlog = batch.num_rows + self.waiting_rows

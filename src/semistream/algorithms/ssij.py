@@ -68,7 +68,9 @@ class Ssij(Algorithm):
 
     def make_front(self) -> Front:
         schema = self._workshop.loader.schema
-        return UtilityFront(PageCache(schema, self.plan.front_bytes, self.settings.cache_partitions), self.key_columns)
+        return UtilityFront(
+            PageCache(schema, self.plan.front_bytes, self.settings.cache_partitions), self.key_columns
+        )
 
     def next_partition(self) -> int:
         return self.pending.fullest_page()

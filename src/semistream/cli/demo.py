@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 import semistream as ss
 from semistream.budget import format_bytes
-from semistream.cli.output import Output
+from semistream.cli.output import Output, Scalar
 from semistream.stats import Stats
 from semistream.stores.clustered_build import ClusteredWriter
 from semistream.workloads.keys import zipf_keys
@@ -134,7 +134,7 @@ def progress(stats: Stats, seconds: float) -> str:
     )
 
 
-def summary(stats: Stats, size: int, seconds: float) -> dict[str, object]:
+def summary(stats: Stats, size: int, seconds: float) -> dict[str, Scalar]:
     by_row = size / PRODUCTS
     return {
         "sales": stats.rows_in,

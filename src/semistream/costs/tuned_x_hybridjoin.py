@@ -37,9 +37,7 @@ def _zipf_pages(pages: int, exponent: float) -> np.ndarray[tuple[int], np.dtype[
     """Shares of page groups under Zipf's law over the pages' keys, by its integral."""
     groups = min(pages, GROUPS)
     edges = 0.5 + np.arange(groups + 1, dtype=np.float64) * (pages * 64.0 / groups)
-    if abs(exponent - 1.0) < 1e-9:
-        cumulative = np.log(edges)
-    else:
-        cumulative = (edges ** (1 - exponent)) / (1 - exponent)
+    e = exponent
+    cumulative = np.log(edges) if abs(e - 1.0) < 1e-9 else edges ** (1 - e) / (1 - e)
     shares = np.diff(cumulative)
     return np.asarray(shares / shares.sum())

@@ -19,7 +19,8 @@ KEY_BYTES = pa.field("__key_bytes", pa.large_binary())  # behind the columns whe
 
 def key_bytes_array(keys: Keys) -> pa.Array:
     """The key bytes of hashed keys, as a column that travels with its rows."""
-    assert keys.offsets is not None and keys.data is not None
+    assert keys.offsets is not None
+    assert keys.data is not None
     buffers = [None, pa.py_buffer(keys.offsets), pa.py_buffer(keys.data)]
     return pa.Array.from_buffers(KEY_BYTES.type, len(keys), buffers, 0)
 

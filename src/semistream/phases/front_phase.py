@@ -1,6 +1,6 @@
 """The first phase: arriving rows are answered by the front, or sent on to their pages.
 
-    encode keys -> null and impossible keys are answered at once -> front -> misses: which page?
+encode keys -> null and impossible keys are answered at once -> front -> misses: which page?
 """
 
 from __future__ import annotations
@@ -102,4 +102,3 @@ class FrontPhase:
         columns = self._stream.gather(numbers, rows, range(len(self._stream.schema)))
         batch = pa.RecordBatch.from_arrays(columns, schema=self._stream.schema)
         return Misses(batch, arrivals.keys.codes[rows], partitions[rows])
-

@@ -52,7 +52,9 @@ class Front:
     def evictions(self) -> int:
         return 0
 
-    def answer(self, arrivals: Arrivals, number: int, rows: Int64s, partitions: Int64s, answers: Answers) -> Reply:
+    def answer(
+        self, arrivals: Arrivals, number: int, rows: Int64s, partitions: Int64s, answers: Answers
+    ) -> Reply:
         """Answer what can be of `rows` (positions in `arrivals`, which is source `number`)."""
         yield from ()
         return rows
@@ -82,7 +84,9 @@ class RowFront(Front):
     def evictions(self) -> int:
         return self.cache.evictions
 
-    def answer(self, arrivals: Arrivals, number: int, rows: Int64s, partitions: Int64s, answers: Answers) -> Reply:
+    def answer(
+        self, arrivals: Arrivals, number: int, rows: Int64s, partitions: Int64s, answers: Answers
+    ) -> Reply:
         missed: list[Int64s] = []
         here = references(number, arrivals.rows)
         while len(rows):
@@ -153,7 +157,7 @@ class PageFront(Front):
 
     @property
     def held_bytes(self) -> int:
-        return self.cache.held_bytes
+        return self.sources.held_bytes  # pages that only an answer still refers to included
 
     @property
     def rows(self) -> int:
@@ -163,7 +167,9 @@ class PageFront(Front):
     def evictions(self) -> int:
         return self._evictions
 
-    def answer(self, arrivals: Arrivals, number: int, rows: Int64s, partitions: Int64s, answers: Answers) -> Reply:
+    def answer(
+        self, arrivals: Arrivals, number: int, rows: Int64s, partitions: Int64s, answers: Answers
+    ) -> Reply:
         wanted = self.block_of(partitions[rows])
         missed = np.ones(len(rows), dtype=np.bool_)
         for block in np.unique(wanted):

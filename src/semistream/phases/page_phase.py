@@ -294,7 +294,13 @@ class PagePhase:
         """The key of a page's last row may go on behind it: read on, one page at a time."""
         assert self._directory is not None
         _, last = self._directory.locate(loaded.keys.take(np.array([loaded.rows - 1])))
-        some = Taken(taken.slots[rows], taken.codes[rows], taken.references[rows], taken.admitted[rows], taken.pages[rows])
+        some = Taken(
+            taken.slots[rows],
+            taken.codes[rows],
+            taken.references[rows],
+            taken.admitted[rows],
+            taken.pages[rows],
+        )
         also = np.zeros(len(rows), dtype=np.bool_)
         for page in range(loaded.last + 1, int(last[0]) + 1):
             self.counters.loads += 1
@@ -318,5 +324,7 @@ class PagePhase:
     def _count_waiting(self) -> None:
         """Little's law: row-seconds of waiting are the area under the number of rows that wait."""
         now = self._clock()
-        self.counters.waiting_row_seconds += (now - self._waiting_since) * (len(self.pending) + self.staged_rows)
+        self.counters.waiting_row_seconds += (now - self._waiting_since) * (
+            len(self.pending) + self.staged_rows
+        )
         self._waiting_since = now

@@ -76,6 +76,11 @@ class Plan:
     intermediate_bytes: int
 
     @property
+    def largest_row(self) -> int:
+        """The most bytes one stream row may have: it has to be copied, moved and put out."""
+        return self.pool_bytes // 4
+
+    @property
     def front_pool_bytes(self) -> int:
         return self.front_bytes - RowCache.bytes_for(self.front_entries) if self.front_entries else 0
 

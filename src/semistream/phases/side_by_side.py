@@ -156,7 +156,7 @@ class PageThread:
                     self._changed.notify_all()
         except _Stopped:
             pass
-        except BaseException as error:  # noqa: BLE001 - raised again in the caller's thread
+        except BaseException as error:  # raised again in the caller's thread
             with self._changed:
                 self._error = error
                 self._changed.notify_all()

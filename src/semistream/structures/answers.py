@@ -22,6 +22,7 @@ from semistream.structures.sources import Sources
 Int64s = NDArray[np.int64]
 
 NOTE_BYTES = 17
+GATHER_BYTES = 40  # a row while it is gathered: its size, source and place on both sides
 NO_ROW = np.int64(-1)
 
 
@@ -76,10 +77,11 @@ class Answers:
         self.rows = 0
         self.rows_out = 0
         self.flushing_bytes = 0
+        self._gathering = 0
 
     @property
     def held_bytes(self) -> int:
-        return NOTE_BYTES * self.rows + self.flushing_bytes
+        return NOTE_BYTES * self.rows + GATHER_BYTES * self._gathering + self.flushing_bytes
 
     @property
     def room(self) -> int:
@@ -110,6 +112,7 @@ class Answers:
                 np.array([note[2] for note in notes], dtype=np.int8), [len(note[0]) for note in notes]
             )
             del notes
+            self._gathering = len(stream)
             try:
                 for start, end in self._cuts(stream, master):
                     batch = self._gather(stream[start:end], master[start:end], status[start:end])
@@ -118,7 +121,7 @@ class Answers:
                     yield batch
                     del batch
             finally:  # also when the consumer stops half way: a pin left behind is a leak
-                self.flushing_bytes = 0
+                self.flushing_bytes = self._gathering = 0
                 self.rows -= len(stream)  # more may have been noted meanwhile
                 self.stream.unpin()
                 self.master.unpin()

@@ -130,7 +130,7 @@ def gather_offsets(
             starts[i] = pointers[number, 3] + np.uint64(start)
             total += _offset(pointers[number, 2], width, row + 1) - start
         ends[i + 1] = total
-    return total
+    return int(total)
 
 
 @kernel

@@ -55,8 +55,7 @@ def _copier(typing_context: Any, target: Any, source: Any, size: Any) -> Any:
 copy_bytes = intrinsic(_copier)
 
 
-@intrinsic
-def prefetch(typing_context: Any, address: Any) -> Any:
+def _prefetcher(typing_context: Any, address: Any) -> Any:
     """Ask for a cache line that will be read soon; harmless for any address.
 
     Rows of a join lie scattered over megabytes: without asking ahead every one of them stalls.
@@ -72,3 +71,6 @@ def prefetch(typing_context: Any, address: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(types.uint64), generate
+
+
+prefetch = intrinsic(_prefetcher)

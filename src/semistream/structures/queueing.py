@@ -173,9 +173,9 @@ def page_not_in(page: Int64s, onward: Int32s, start: int, excluded: Int64s) -> i
     slot = start
     while slot != NONE:
         if not np.any(excluded == page[slot]):
-            return np.int64(page[slot])
+            return int(page[slot])
         slot = onward[slot]
-    return np.int64(NONE)
+    return NONE
 
 
 @kernel

@@ -161,7 +161,9 @@ class RowCache:
     def _insert(
         self, chosen: Int64s, codes: UInt64s, first: Int64s, counts: Int64s, hits: NDArray[np.float32]
     ) -> None:
-        entries.insert(self._table, codes[chosen], first[chosen], counts[chosen].astype(np.int32), hits[chosen])
+        entries.insert(
+            self._table, codes[chosen], first[chosen], counts[chosen].astype(np.int32), hits[chosen]
+        )
         self._count += len(chosen)
         self.rows += int(counts[chosen].sum())
 
