@@ -145,7 +145,7 @@ def all_hits(table: pa.Table) -> dict[str, float]:
             drop(join.push(batch))
         drop(join.drain())
     keys = random.integers(0, rows, 200_000)
-    stream = pa.record_batch({"product_id": keys, "quantity": keys % 9})
+    stream = pa.record_batch({"product_id": keys, "quantity": (keys % 9).astype(np.int32)})
     joined, taken = [], []
     for _ in range(TAKE_REPEATS):
         before = join.stats
@@ -207,6 +207,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("benchmarks/results/engine.json"))
     options = parser.parse_args()
     table = master_table(MASTER_ROWS)
+    hits = all_hits(table)
     with tempfile.TemporaryDirectory() as folder:
         path = str(Path(folder) / "products")
         build(table, path, "product_id", page_rows=PAGE_ROWS).close()
@@ -216,7 +217,7 @@ def main() -> None:
         "io": options.io,
         "workload": {"master_rows": MASTER_ROWS, "page_rows": PAGE_ROWS, "memory": MEMORY, "seed": SEED},
         "algorithms": rows,
-        "all_hits": all_hits(table),
+        "all_hits": hits,
     }
     options.out.parent.mkdir(parents=True, exist_ok=True)
     options.out.write_text(json.dumps(report, indent=1) + "\n")

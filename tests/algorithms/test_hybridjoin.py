@@ -34,7 +34,13 @@ PINNED = {
     seed=st.integers(0, 1000),
 )
 def test_no_partition_twice_within_a_queue_and_no_more_than_one_load_a_row(
-    pending: int, page_rows: int, partition_pages: int, exponent: float, unknown: bool, batch_rows: int, seed: int
+    pending: int,
+    page_rows: int,
+    partition_pages: int,
+    exponent: float,
+    unknown: bool,
+    batch_rows: int,
+    seed: int,
 ) -> None:
     """S3, theorems 1 and 2, at every load of a saturated run."""
     rows = 600

@@ -26,9 +26,9 @@ def test_the_guard_bounds_how_long_a_row_waits(name: str) -> None:
     ours = steady(name, ("sorted", 1.0))
     paper = steady(name, ("sorted", 1.0), strict_paper=True)
     assert ours.age_max <= 10 * PENDING
-    assert paper.age_max > 20 * PENDING
-    # That is not free: the oldest row's partition is seldom a popular one.
-    assert ours.rows_per_load < paper.rows_per_load
+    assert paper.age_max > 15 * PENDING
+    # Rows that starve hold slots, so the guard's loads of rare partitions pay.
+    assert ours.rows_per_load > paper.rows_per_load
 
 
 def test_a_young_lookup_element_pays_under_skew_in_frequency_order_only() -> None:

@@ -29,7 +29,13 @@ from tests.algorithms.traces import assert_answers, consume, feed, master_of, ru
     seed=st.integers(0, 1000),
 )
 def test_every_row_meets_every_partition_exactly_once(
-    name: str, loads_per_chunk: int, pending: int, page_rows: int, partition_pages: int, calls: list[str], seed: int
+    name: str,
+    loads_per_chunk: int,
+    pending: int,
+    page_rows: int,
+    partition_pages: int,
+    calls: list[str],
+    seed: int,
 ) -> None:
     own: dict[str, Any] = {"loads_per_chunk": loads_per_chunk} if name == "r_meshjoin" else {}
     rows = 240
@@ -78,7 +84,8 @@ def test_loads_follow_the_formula_whatever_the_skew(name: str) -> None:
 
 
 def test_a_drain_reads_nothing_for_nobody() -> None:
-    with SemiStreamJoin(master_of(range(100), 10), memory="1MiB", algorithm="meshjoin", pending_rows=50) as join:
+    master = master_of(range(100), 10)
+    with SemiStreamJoin(master, memory="1MiB", algorithm="meshjoin", pending_rows=50) as join:
         consume(join.push(stream_of(np.arange(5))))
         consume(join.drain())
         assert join.stats.loads == 10
@@ -103,7 +110,7 @@ def test_r_meshjoin_keeps_chunks_filled_where_partitions_outnumber_rows(
         answered = join.stats.rows_in - join.waiting_rows
         # The queue fills before the first chunk leaves it.
         first = pages if join.waiting_rows else 0
-        found = answered / (join.stats.loads - first)
+        found: float = answered / (join.stats.loads - first)
         join.close()
         return found
 

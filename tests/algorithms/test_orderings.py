@@ -40,7 +40,8 @@ def test_fronts_on_a_master_in_frequency_order() -> None:
 def test_fronts_on_a_scattered_master() -> None:
     names = ["hybridjoin", "x_hybridjoin", "tuned_x_hybridjoin", "cachejoin", "sscj"]
     assert in_order(names, SCATTERED)
-    assert steady("cachejoin", SCATTERED).rows_per_load > 2 * steady("tuned_x_hybridjoin", SCATTERED).rows_per_load
+    pinned, cached = steady("tuned_x_hybridjoin", SCATTERED), steady("cachejoin", SCATTERED)
+    assert cached.rows_per_load > 2 * pinned.rows_per_load
 
 
 def test_lookup_orders_behind_a_cache() -> None:

@@ -62,7 +62,11 @@ def consume(batches: Iterable[pa.RecordBatch], into: list[pa.RecordBatch] | None
 
 
 def feed(
-    join: SemiStreamJoin, keys: Int64s, batch_rows: int, start: int = 0, into: list[pa.RecordBatch] | None = None
+    join: SemiStreamJoin,
+    keys: Int64s,
+    batch_rows: int,
+    start: int = 0,
+    into: list[pa.RecordBatch] | None = None,
 ) -> None:
     """Push keys in batches."""
     for at in range(0, len(keys), batch_rows):

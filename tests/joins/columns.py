@@ -69,14 +69,22 @@ def _same(n: int) -> int:
 KEYS: dict[str, KeyKind] = {
     "int64": KeyKind(pa.int64(), pa.int64(), _around(64)),
     "int64 with int8": KeyKind(pa.int64(), pa.int8(), _around(8), distinct=256),
-    "int8 with int64": KeyKind(pa.int8(), pa.int64(), _around(8), (128, -129, 256, 2**40, -(2**63)), distinct=256),
-    "int16 with uint16": KeyKind(pa.int16(), pa.uint16(), lambda n: n % 2**15, (2**15, 2**16 - 1), distinct=2**15),
+    "int8 with int64": KeyKind(
+        pa.int8(), pa.int64(), _around(8), (128, -129, 256, 2**40, -(2**63)), distinct=256
+    ),
+    "int16 with uint16": KeyKind(
+        pa.int16(), pa.uint16(), lambda n: n % 2**15, (2**15, 2**16 - 1), distinct=2**15
+    ),
     "int32 with uint64": KeyKind(pa.int32(), pa.uint64(), lambda n: n % 2**31, (2**64 - 1, 2**31, 2**32)),
     "uint64": KeyKind(pa.uint64(), pa.uint64(), lambda n: 2**64 - 1 - n if n % 2 else n),
     "uint64 with int64": KeyKind(pa.uint64(), pa.int64(), _same, (-1, -(2**63))),
     "int64 with uint64": KeyKind(pa.int64(), pa.uint64(), _same, (2**64 - 1, 2**63)),
-    "uint8 with int32": KeyKind(pa.uint8(), pa.int32(), lambda n: n % 256, (-1, 256, 2**31 - 1), distinct=256),
-    "int32 dictionary": KeyKind(pa.int32(), pa.dictionary(pa.int8(), pa.int64()), lambda n: n % 100, (2**40,)),
+    "uint8 with int32": KeyKind(
+        pa.uint8(), pa.int32(), lambda n: n % 256, (-1, 256, 2**31 - 1), distinct=256
+    ),
+    "int32 dictionary": KeyKind(
+        pa.int32(), pa.dictionary(pa.int8(), pa.int64()), lambda n: n % 100, (2**40,)
+    ),
     "bool": KeyKind(pa.bool_(), pa.bool_(), lambda n: n % 2 == 0, distinct=2),
     "date32": KeyKind(pa.date32(), pa.date32(), lambda n: n - 500),
     "date32 with date64": KeyKind(
@@ -99,7 +107,9 @@ KEYS: dict[str, KeyKind] = {
         lambda n: Decimal(n - 50) / 8,
         (Decimal("0.000001"), Decimal(10) ** 20),
     ),
-    "decimal with a narrow one": KeyKind(pa.decimal256(60, 4), pa.decimal128(10, 1), lambda n: Decimal(n) / 2),
+    "decimal with a narrow one": KeyKind(
+        pa.decimal256(60, 4), pa.decimal128(10, 1), lambda n: Decimal(n) / 2
+    ),
     "decimal32 with decimal64": KeyKind(pa.decimal32(7, 2), pa.decimal64(16, 4), lambda n: Decimal(n) / 4),
     "string": KeyKind(pa.string(), pa.string(), _text),
     "string with large_string": KeyKind(pa.string(), pa.large_string(), _text),
@@ -149,8 +159,14 @@ PAYLOAD: dict[str, tuple[pa.DataType, Value]] = {
     "list": (pa.list_(pa.string()), _list),
     "large_list": (pa.large_list(pa.int16()), lambda n: list(range(n % 5))),
     "pair": (pa.list_(pa.int32(), 2), lambda n: [n, None]),
-    "struct": (pa.struct([("a", pa.int64()), ("b", pa.string())]), lambda n: {"a": None if n % 3 else n, "b": _text(n)}),
-    "map": (pa.map_(pa.string(), pa.int32()), lambda n: [(f"k{i}", None if i % 2 else n) for i in range(n % 3)]),
+    "struct": (
+        pa.struct([("a", pa.int64()), ("b", pa.string())]),
+        lambda n: {"a": None if n % 3 else n, "b": _text(n)},
+    ),
+    "map": (
+        pa.map_(pa.string(), pa.int32()),
+        lambda n: [(f"k{i}", None if i % 2 else n) for i in range(n % 3)],
+    ),
     "deep": (
         pa.list_(pa.struct([("m", pa.map_(pa.int8(), pa.list_(pa.bool_()))), ("t", pa.timestamp("ms"))])),
         lambda n: [{"m": [(n % 100, [True, None])], "t": n}] * (n % 3),

@@ -78,7 +78,9 @@ class Expected:
     ) -> None:
         """`pairs`: stream column -> master column."""
         here: dict[Row, list[Row]] = {}
-        for key, row in zip(keys_of(master, list(pairs.values())), rows_of(master.select(payload)), strict=True):
+        for key, row in zip(
+            keys_of(master, list(pairs.values())), rows_of(master.select(payload)), strict=True
+        ):
             if key is not None:
                 here.setdefault(key, []).append(row)
         self.rows: Rows = Counter()

@@ -90,16 +90,17 @@ class PartitionedJoin(Algorithm):
         yield from super().push(batch)
 
     def next_partition(self) -> int:
-        if self.settings.max_age is not None and self.pending.oldest_age() > self.settings.max_age:
-            return self.pending.oldest_page()
         return self.pending.fullest_page()
 
     def after_admission(self) -> Batches:
-        """Load every slot that is full enough."""
+        """Load every slot that is full enough, or whose oldest row has waited for too long."""
         partitions = self.pending.pages()
         counts = self.pending.counts(partitions)
         for partition in partitions[counts >= self._slot_rows(len(partitions))]:
             yield from self.page_phase.load(int(partition))
+        if self.settings.max_age is not None:
+            while self.pending.oldest_age() > self.settings.max_age:
+                yield from self.page_phase.load(self.pending.oldest_page())
 
     def after_load(self, answered: Answered) -> None:
         if answered.partition is not None:

@@ -22,9 +22,10 @@ SMALL_FRONTS: Mapping[str, Mapping[str, Any]] = {
     "tuned_x_hybridjoin": {"pinned_partitions": 2},
     "partitioned_join": {"cache_partitions": 2},
     "ssij": {"cache_partitions": 2},
-    **dict.fromkeys(
-        ("cachejoin", "cachejoin_l", "cachejoin_pq", "sscj", "p_cachejoin", "op_cachejoin"), {"cache_rows": 30}
-    ),
+    **{
+        name: {"cache_rows": 30}
+        for name in ("cachejoin", "cachejoin_l", "cachejoin_pq", "sscj", "p_cachejoin", "op_cachejoin")
+    },
 }
 
 
@@ -140,7 +141,9 @@ class Check:
         except CheckFailure as failure:
             raise CheckFailure(f"{where}: {failure}") from failure.__cause__
         except Exception as error:
-            raise CheckFailure(f"{where}: expected no error, and got {type(error).__name__}: {error}") from error
+            raise CheckFailure(
+                f"{where}: expected no error, and got {type(error).__name__}: {error}"
+            ) from error
 
 
 def check(
@@ -166,4 +169,3 @@ def check(
         )
 
     return made
-

@@ -30,7 +30,7 @@ class MasterData:
     @property
     def pages(self) -> int:
         """Pages of the rows whose key isn't null."""
-        present = self.table.select(list(self.key)).drop_null().num_rows
+        present: int = self.table.select(list(self.key)).drop_null().num_rows
         return -(-present // self.page_rows)
 
 
@@ -55,7 +55,7 @@ def duplicates() -> MasterData:
 @cache
 def strings() -> MasterData:
     """String keys, some of them the beginning of others, one empty."""
-    keys: list[str | None] = sorted({"", *(f"key {i}" for i in range(0, 500, 3)), *("a" * i for i in range(40))})
+    keys = sorted({"", *(f"key {i}" for i in range(0, 500, 3)), *("a" * i for i in range(40))})
     return _master({"k": pa.array([*keys, None], pa.string())}, PAGE_ROWS)
 
 
@@ -89,7 +89,9 @@ def ranked(rows: int, page_rows: int) -> MasterData:
 def stream_of(master: MasterData, rows: int, seed: int = 0) -> pa.RecordBatch:
     """Rows of which most have a key of the master, the same few often; some have none, some a null."""
     rng = Random(seed)
-    keys = list(dict.fromkeys(zip(*(master.table.column(name).to_pylist() for name in master.key), strict=True)))
+    keys = list(
+        dict.fromkeys(zip(*(master.table.column(name).to_pylist() for name in master.key), strict=True))
+    )
     drawn = [_drawn(keys, rng) for _ in range(rows)]
     columns: dict[str, pa.Array] = {}
     for i, name in enumerate(master.key):

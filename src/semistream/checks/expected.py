@@ -46,8 +46,9 @@ def expect_rows(found: pa.Table, expected: Rows, what: str) -> None:
     if seen != expected:
         missing, extra = expected - seen, seen - expected
         raise CheckFailure(
-            f"{what}: expected {expected.total()} rows and saw {seen.total()}; {missing.total()} are missing, "
-            f"such as {list(missing)[:2]}; {extra.total()} are too many, such as {list(extra)[:2]}"
+            f"{what}: expected {expected.total()} rows and saw {seen.total()}; "
+            f"{missing.total()} are missing, such as {list(missing)[:2]}; "
+            f"{extra.total()} are too many, such as {list(extra)[:2]}"
         )
 
 

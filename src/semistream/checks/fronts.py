@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from semistream.checks.base import Subject, check, expect
 from semistream.checks.data import of_keys, ranked
 
@@ -23,7 +25,9 @@ def hot_rows_are_promoted(subject: Subject) -> None:
         trial.drain()
         stats = trial.join.stats
         hits, more = stats.cache_hits, stats.loads - loads
-        expect((hits, more) == (40, 0), f"expected 40 hits and no load for 8 hot rows, and saw {hits} and {more}")
+        expect(
+            (hits, more) == (40, 0), f"expected 40 hits and no load for 8 hot rows, and saw {hits} and {more}"
+        )
 
 
 @check(only=ROW_CACHES, stores=("memory",), because=SIGNATURE)
@@ -38,27 +42,11 @@ def a_cache_holds_no_more_than_it_may(subject: Subject) -> None:
         expect(cached == 20, f"expected a full cache of 20 rows, and saw {cached}")
 
 
-@check(only=("sscj",), stores=("memory",), because=SIGNATURE)
-def the_least_frequent_row_leaves(subject: Subject) -> None:
-    """Rows that are hit again and again stay, while others come and go through a full cache."""
-    with subject.join(ranked(400, 10), pending_rows=100, cache_rows=10) as trial:
-        trial.push(of_keys(HOT * 10))
-        trial.drain()
-        for i in range(60):
-            trial.push(of_keys(HOT))
-            trial.push(of_keys([(4 + 7 * i) % 400] * 3))
-            trial.drain()
-        before = trial.join.stats.cache_hits
-        trial.push(of_keys(HOT))
-        hits = trial.join.stats.cache_hits - before
-        expect(hits == len(HOT), f"expected all {len(HOT)} rows that are hit often to stay, and saw {hits} hits")
-
-
 @check(only=("x_hybridjoin", "tuned_x_hybridjoin"), stores=("memory",), because=SIGNATURE)
 def pinned_pages_are_read_once(subject: Subject) -> None:
     """The first partitions are read at the beginning, and their rows never wait."""
     pinned = 1 if subject.algorithm == "x_hybridjoin" else 4
-    settings = {} if pinned == 1 else {"pinned_partitions": pinned}
+    settings: dict[str, Any] = {} if pinned == 1 else {"pinned_partitions": pinned}
     with subject.join(ranked(400, 10), how="left", pending_rows=30, **settings) as trial:
         for i in range(20):
             trial.push(of_keys([(37 * i + j * j) % 400 for j in range(40)], first_row=40 * i))
@@ -72,7 +60,9 @@ def pinned_pages_are_read_once(subject: Subject) -> None:
             f"{before} rows waited before and {waiting} after",
         )
         reads = [page for page in trial.store.loaded if page < pinned]
-        expect(reads == list(range(pinned)), f"expected pages 0 to {pinned - 1} to be read once, and saw {reads}")
+        expect(
+            reads == list(range(pinned)), f"expected pages 0 to {pinned - 1} to be read once, and saw {reads}"
+        )
 
 
 @check(only=("partitioned_join",), stores=("memory",), because=SIGNATURE)

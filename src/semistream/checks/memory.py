@@ -13,10 +13,10 @@ from semistream.checks.base import Subject, check, expect
 from semistream.checks.data import of_keys, plain, stream_of, wide
 from semistream.checks.recording import Pages
 
-BUDGET = 512 << 10
+BUDGET = 384 << 10
 # Objects that no budget counts: histograms of ages, the interpreter's frames and dictionaries.
-UNCOUNTED = 128 << 10
-ROWS = 500
+UNCOUNTED = 96 << 10
+ROWS = 400
 
 
 @check()

@@ -81,7 +81,8 @@ def a_full_slot_is_loaded_at_once(subject: Subject) -> None:
     """A slot that reaches the threshold is loaded although the queue has room; the others wait."""
     with subject.join(_master(), pending_rows=120, slot_rows=12) as trial:
         trial.push(_uneven())
-        _expect_loads(trial, sorted(page for page, rows in _UNEVEN.items() if rows >= 12))
+        full, seen = sorted(page for page, rows in _UNEVEN.items() if rows >= 12), sorted(trial.store.loaded)
+        expect(seen == full, f"expected pages {full} to be loaded and no other, and saw {seen}")
 
 
 @check(only=("partitioned_join",), stores=("memory",), because=SIGNATURE)
@@ -102,7 +103,9 @@ def a_full_queue_is_emptied_in_one_phase(subject: Subject) -> None:
         trial.push(of_keys([399]))
         _expect_loads(trial, _FULLEST_FIRST)
         waiting = trial.join.waiting_rows
-        expect(waiting == 1, f"expected the queue to be emptied but for the newest row, and saw {waiting} rows")
+        expect(
+            waiting == 1, f"expected the queue to be emptied but for the newest row, and saw {waiting} rows"
+        )
 
 
 @check(only=("meshjoin", "r_meshjoin"), stores=("memory",), because=SIGNATURE)

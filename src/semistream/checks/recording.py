@@ -9,7 +9,6 @@ from threading import Condition, Lock, current_thread
 from typing import Any, cast
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from semistream.errors import StoreError
@@ -37,6 +36,7 @@ class Read:
 class RecordingStore(WrappedStore):
     """Passes everything on; `reads` has every read in the order of their ends.
 
+    >>> import pyarrow as pa
     >>> from semistream.stores.memory import MemoryStore
     >>> store = RecordingStore(MemoryStore(pa.table({"id": [1, 2, 3]}), "id", page_rows=1))
     >>> [run.first for run in store.read([0, 2], ["id"])], store.loaded
@@ -85,6 +85,16 @@ class Failing:
         self._left -= 1
         if self._left < 0:
             raise StoreError(f"page {pages[0]} can't be read: this failure is put here by a check")
+
+
+class Delay:
+    """Holds every read up for a while."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+
+    def __call__(self, pages: Pages) -> None:
+        time.sleep(self._seconds)
 
 
 class Gate:

@@ -41,7 +41,9 @@ class Case:
     def __call__(self, stores: Stores) -> None:
         """Raises `CheckFailure` where something doesn't hold."""
         self.check.run(
-            Subject(self.algorithm, self.store, lambda master: stores.open(self.store, master), self.make_join)
+            Subject(
+                self.algorithm, self.store, lambda master: stores.open(self.store, master), self.make_join
+            )
         )
 
 

@@ -56,7 +56,9 @@ def the_callers_batch_is_untouched(subject: Subject) -> None:
     with subject.join(strings(), how="left") as trial:
         trial.push(*in_pieces(batch, 50))
         trial.drain()
-    expect(_digest(batch) == before, "expected the pushed batch to stay as it was, and its bytes have changed")
+    expect(
+        _digest(batch) == before, "expected the pushed batch to stay as it was, and its bytes have changed"
+    )
 
 
 @check()

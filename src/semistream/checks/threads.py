@@ -7,7 +7,7 @@ import threading
 from semistream.algorithms import names
 from semistream.checks.base import Subject, Trial, check, expect
 from semistream.checks.data import of_keys, ranked
-from semistream.checks.recording import Gate
+from semistream.checks.recording import Delay, Gate
 
 PARALLEL = ("p_cachejoin", "op_cachejoin")
 SIGNATURE = "it is the schedule of these algorithms, which no store changes"
@@ -73,7 +73,9 @@ def two_loads_are_in_flight(subject: Subject) -> None:
         gate.open()
         trial.drain()
         reads = trial.store.reads
-        twice = [a.pages for i, a in enumerate(reads) for b in reads[:i] if a.pages == b.pages and a.overlaps(b)]
+        twice = [
+            a.pages for i, a in enumerate(reads) for b in reads[:i] if a.pages == b.pages and a.overlaps(b)
+        ]
     expect(both, f"expected two loads in flight at once, and saw {gate.most_waiting}")
     expect(not twice, f"expected no page to be loaded twice at once, and saw {twice}")
 
@@ -81,7 +83,7 @@ def two_loads_are_in_flight(subject: Subject) -> None:
 @check(only=("p_cachejoin",), stores=("memory",), because=SIGNATURE)
 def one_load_is_in_flight(subject: Subject) -> None:
     """One page thread, one buffer: loads follow one another."""
-    with subject.join(ranked(400, 10), pending_rows=QUEUE) as trial:
+    with subject.join(ranked(400, 10), pending_rows=QUEUE, before=Delay(0.002)) as trial:
         _busy(trial)
         reads = trial.store.reads
         apart = not any(a.overlaps(b) for i, a in enumerate(reads) for b in reads[:i])

@@ -16,6 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from semistream.budget import Budget
+from semistream.keys import Keys
 from semistream.phases.arrivals import Misses, cuts
 from semistream.phases.loading import Loaded, Loader
 from semistream.phases.plan import Plan
@@ -188,8 +189,9 @@ class PagePhase:
         matched = np.zeros(len(taken), dtype=np.bool_)
         partition = first if loads == 1 else None
         last_row_met = yield from self._match(taken, loaded, matched, partition)
-        if len(last_row_met):
-            yield from self._follow_last_key(taken, loaded, last_row_met, matched)
+        if not self._unique:
+            rows = np.union1d(last_row_met, np.flatnonzero(~matched))
+            yield from self._read_on(taken, loaded, rows, matched)
         self.finish(taken, matched)
         if self.answers.full or self.pages.held_bytes > self._pages_bytes // 2:
             yield from self.answers.flush()
@@ -288,12 +290,22 @@ class PagePhase:
         self.pages.drop(number)
         return np.concatenate(met_last) if met_last and not self._unique else np.empty(0, dtype=np.int64)
 
-    def _follow_last_key(
+    def _read_on(
         self, taken: Taken, loaded: Loaded, rows: Int64s, matched: NDArray[np.bool_]
     ) -> Batches:
-        """The key of a page's last row may go on behind it: read on, one page at a time."""
+        """Keys may go on, or be found only, behind these pages: read on, one page at a time.
+
+        `rows` are the taken rows for which that may be: those that met the last row, and those that
+        have met none, since a directory may not know on which side of a page's end a key begins.
+        """
+        rows = rows[taken.pages[rows] == loaded.last // self.partition_pages]
+        if not len(rows) or loaded.last + 1 == self._pages:
+            return
         assert self._directory is not None
-        _, last = self._directory.locate(loaded.keys.take(np.array([loaded.rows - 1])))
+        _, last = self._directory.locate(self._waiting_keys(taken.codes[rows], taken.references[rows]))
+        rows = rows[last > loaded.last]
+        if not len(rows):
+            return
         some = Taken(
             taken.slots[rows],
             taken.codes[rows],
@@ -302,11 +314,28 @@ class PagePhase:
             taken.pages[rows],
         )
         also = np.zeros(len(rows), dtype=np.bool_)
-        for page in range(loaded.last + 1, int(last[0]) + 1):
+        for page in range(loaded.last + 1, int(last.max(initial=0)) + 1):
             self.counters.loads += 1
             yield from self._match(some, self.loader.load_together(page, page), also, None)
             if self.pages.held_bytes > self._pages_bytes // 2:
                 yield from self.answers.flush()
+        matched[rows] |= also
+
+    def _waiting_keys(self, codes: NDArray[np.uint64], references: Int64s) -> Keys:
+        """The keys of waiting rows, from what is kept of them."""
+        neither = np.zeros(len(codes), dtype=np.bool_)
+        if self._key_columns is None:
+            return Keys(codes, None, None, neither, neither)
+        column = self._key_columns[0]
+        (kept,) = self.stream.gather(numbers_of(references), rows_of(references), [column])
+        _, offsets, data = kept.buffers()
+        return Keys(
+            codes,
+            np.frombuffer(offsets, np.int64, len(kept) + 1).copy(),
+            np.frombuffer(data or b"", np.uint8).copy(),
+            neither,
+            neither,
+        )
 
     def _compact(self) -> bool:
         slots = self.pending.live_slots()

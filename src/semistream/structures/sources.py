@@ -70,6 +70,16 @@ def _null_row_bytes(schema: pa.Schema) -> int:
     return int(row_sizes(pa.RecordBatch.from_arrays(nulls, names=schema.names))[0])
 
 
+def _fresh(size: int) -> tuple[pa.Buffer, NDArray[np.uint8]]:
+    """A new buffer, and the same memory to write to.
+
+    From Arrow's pool, which keeps freed memory: NumPy gives large arrays back to the system, and every
+    output batch would fault its pages in again.
+    """
+    buffer = pa.allocate_buffer(size)
+    return buffer, np.frombuffer(buffer, dtype=np.uint8) if size else np.empty(0, dtype=np.uint8)
+
+
 class Sources:
     """Batches of one schema that can be gathered from together."""
 
@@ -220,27 +230,25 @@ class Sources:
         count = len(rows)
         validity, nulls = None, 0
         if missing or pointers[:, 0].any():
-            valid = np.empty((count + 7) // 8, dtype=np.uint8)
-            nulls = gathering.gather_validity(pointers, numbers, rows, valid)
-            validity = pa.py_buffer(valid) if nulls else None
+            valid, bits = _fresh((count + 7) // 8)
+            nulls = gathering.gather_validity(pointers, numbers, rows, bits)
+            validity = valid if nulls else None
         if column.kind is _Kind.BITS:
-            bits = np.empty((count + 7) // 8, dtype=np.uint8)
+            buffer, bits = _fresh((count + 7) // 8)
             gathering.gather_bits(pointers, numbers, rows, bits)
-            return pa.Array.from_buffers(data_type, count, [validity, pa.py_buffer(bits)], nulls)
+            return pa.Array.from_buffers(data_type, count, [validity, buffer], nulls)
         if column.kind is _Kind.FIXED:
-            values = np.empty(count * column.width, dtype=np.uint8)
+            buffer, values = _fresh(count * column.width)
             gathering.gather_fixed(pointers, column.width, numbers, rows, values)
-            return pa.Array.from_buffers(data_type, count, [validity, pa.py_buffer(values)], nulls)
+            return pa.Array.from_buffers(data_type, count, [validity, buffer], nulls)
         ends = np.empty(count + 1, dtype=np.int64)
         starts = np.empty(count, dtype=np.uint64)
         total = gathering.gather_offsets(pointers, column.width, numbers, rows, ends, starts)
         assert column.width == 8 or total < 2**31, "32-bit offsets can't reach that far: gather fewer rows"
-        data = np.empty(total, dtype=np.uint8)
+        buffer, data = _fresh(total)
         gathering.gather_bytes(starts, ends, data)
         offsets = ends if column.kind is _Kind.OFFSETS_64 else ends.astype(np.int32)
-        return pa.Array.from_buffers(
-            data_type, count, [validity, pa.py_buffer(offsets), pa.py_buffer(data)], nulls
-        )
+        return pa.Array.from_buffers(data_type, count, [validity, pa.py_buffer(offsets), buffer], nulls)
 
     def _take_piecewise(self, i: int, numbers: Int32s, rows: Int64s) -> pa.Array:
         """Nested, dictionary and view columns: a take from each source, then back into order."""
