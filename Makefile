@@ -19,8 +19,8 @@ $(READY): requirements.lock pyproject.toml tools/bootstrap
 demo: $(READY) ## Show a join at work
 	$(PYTHON) -m semistream demo
 
-test: lint types ## Everything that CI checks; ARGS="-k keys" is passed to pytest
-	$(PYTHON) -m pytest -n $(WORKERS) $(ARGS)
+test: lint types java ## Everything that CI checks; ARGS="-k keys" is passed to pytest
+	$(PYTHON) -m pytest -n $(WORKERS) --dist loadgroup $(ARGS)
 
 lint: $(READY) ## Style, and the direction of imports
 	$(VENV)/bin/ruff check
@@ -45,7 +45,7 @@ fuzz: $(READY) ## Random joins against an oracle; ARGS are passed on
 soak: $(READY) ## One join for a long time: does it keep its memory? ARGS are passed on
 	$(PYTHON) -m tests.soak $(ARGS)
 
-java: ## Install a Java runtime where none is found (the engine needs none, Spark does)
+java: ## Install a Java runtime where none is found (Spark needs one)
 	tools/java
 
 lock: ## Write requirements.lock anew after a change to pyproject.toml, keeping what still fits

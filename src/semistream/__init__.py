@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 # The subpackage is imported before its name is given to the function of the same name:
 # a later first import would put the module in the function's place.
 import semistream.algorithms as _family
@@ -10,7 +13,29 @@ from semistream.join import SemiStreamJoin
 from semistream.stats import Stats
 from semistream.stores.master import Master, master
 
-__all__ = ["Master", "SemiStreamError", "SemiStreamJoin", "Stats", "algorithms", "master"]
+if TYPE_CHECKING:
+    from semistream.spark.lookup_join import lookup, lookup_join, lookup_joins
+
+__all__ = [
+    "Master",
+    "SemiStreamError",
+    "SemiStreamJoin",
+    "Stats",
+    "algorithms",
+    "lookup",
+    "lookup_join",
+    "lookup_joins",
+    "master",
+]
 __version__ = "0.1.0"
 
 algorithms = _family.names
+
+_ON_SPARK = ("lookup", "lookup_join", "lookup_joins")
+
+
+def __getattr__(name: str) -> Any:
+    """Names that need PySpark are imported when they are first asked for."""
+    if name in _ON_SPARK:
+        return getattr(import_module("semistream.spark.lookup_join"), name)
+    raise AttributeError(f"module 'semistream' has no attribute {name!r}")

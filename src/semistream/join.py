@@ -181,6 +181,11 @@ class SemiStreamJoin:
         return self._store.rows
 
     @property
+    def master_version(self) -> str:
+        """The version of the master that this join reads."""
+        return self._store.version().token
+
+    @property
     def waiting_rows(self) -> int:
         """Rows pushed and not answered yet; 0 means that a `drain` has nothing to do."""
         return self._algorithm.waiting_rows if self._algorithm else 0

@@ -44,7 +44,7 @@ def key_values(column: pa.ChunkedArray | pa.Array) -> list[Any]:
         factor = UNIT_NANOSECONDS[kind.unit]
         return [None if n is None else n * factor for n in column.cast(pa.int64()).to_pylist()]
     if pa.types.is_date64(kind):
-        return column.cast(pa.int64()).to_pylist()
+        return list(column.cast(pa.int64()).to_pylist())
     if pa.types.is_date32(kind):
         days = column.cast(pa.int32()).to_pylist()
         return [None if n is None else n * 86_400_000 for n in days]

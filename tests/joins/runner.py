@@ -121,14 +121,14 @@ class _Run:
                 self.memory = asked
                 first = self.join.push(self.batches[0])
             except BudgetError as error:
-                least = least_memory(error)
-                assert least > asked, f"{asked} bytes were refused, and {least} asked for: {error}"
-                asked = least
+                refused, asked = asked, least_memory(error)
+            else:
+                if spared or not self.case.spare:
+                    return first
+                asked, spared = int(asked * (1 + self.case.spare)), True
+                self.join.close()
                 continue
-            if spared or not self.case.spare:
-                return first
-            asked, spared = int(asked * (1 + self.case.spare)), True
-            self.join.close()
+            assert asked > refused, f"{refused} bytes were refused, and {asked} asked for"
         raise AssertionError(f"memory={asked} is what the last error asked for, and is refused too")
 
     def _made(self, memory: int) -> SemiStreamJoin:

@@ -152,13 +152,11 @@ def _run(
 
 
 @pytest.fixture(scope="module", params=LOADS)
-def load(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[tuple[Load, Path]]:
+def load(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Load, Path]:
     chosen = LOADS[request.param]
     path: Path = tmp_path_factory.mktemp("master")
     build(chosen.master(), path, "id", page_rows=chosen.page_rows).close()
-    yield chosen, path
+    return chosen, path
 
 
 @pytest.mark.parametrize("algorithm", ss.algorithms())

@@ -1,0 +1,12 @@
+"""On Spark: lookups in DataFrames, streaming and batch, classic and Connect. Needs `semistream[spark]`."""
+
+from __future__ import annotations
+
+from semistream.errors import MissingDependencyError
+
+try:
+    import pyspark  # noqa: F401
+except ImportError as error:
+    raise MissingDependencyError(
+        "lookup_join needs PySpark, which isn't installed: pip install 'semistream[spark]'"
+    ) from error
