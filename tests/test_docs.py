@@ -60,6 +60,9 @@ def test_blocks_are_found_and_told_apart() -> None:
 
 def test_the_page_of_algorithms_is_that_of_the_code() -> None:
     done = subprocess.run(
-        [sys.executable, ROOT / "tools" / "algorithm-docs", "--check"], capture_output=True, text=True, check=False
+        [sys.executable, ROOT / "tools" / "algorithm-docs", "--check"],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -5,9 +5,9 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-# The subpackage is imported before its name is given to the function of the same name:
-# a later first import would put the module in the function's place.
-import semistream.algorithms as _family
+# Importing the subpackage here also binds its name, which the function of that name then takes over:
+# a first import later on would put the module in its place.
+from semistream.algorithms import names as algorithms
 from semistream.errors import SemiStreamError
 from semistream.join import SemiStreamJoin
 from semistream.stats import Stats
@@ -28,8 +28,6 @@ __all__ = [
     "master",
 ]
 __version__ = "0.1.0"
-
-algorithms = _family.names
 
 _ON_SPARK = ("lookup", "lookup_join", "lookup_joins")
 

@@ -173,7 +173,9 @@ class SemiStreamJoin:
 
     def output_schema_for(self, stream: pa.Schema) -> pa.Schema:
         """The output schema for a stream of this schema; fails as `push` would."""
-        return self._resolve(stream).output.schema
+        columns = self._resolve(stream)
+        self._codec.accepts([stream.field(i) for i in columns.stream_key])
+        return columns.output.schema
 
     @property
     def master_rows(self) -> int | None:
@@ -258,7 +260,7 @@ class SemiStreamJoin:
 
     def _refuse_giants(self, batch: pa.RecordBatch, plan: Plan) -> None:
         """A row that can never be held is refused before any row of its batch is taken."""
-        if batch.nbytes <= plan.largest_row:
+        if not batch.num_rows or batch.nbytes <= plan.largest_row:  # views bring buffers without rows
             return
         sizes = row_sizes(batch)
         largest = int(sizes.argmax())

@@ -39,12 +39,12 @@ def test_the_output_is_the_oracles(algorithm: str, how: str) -> None:
     assert tally.cases == EXAMPLES
     assert tally.matched > 4 * EXAMPLES
     assert tally.unmatched > 4 * EXAMPLES
-    assert tally.null_keys > EXAMPLES
+    assert tally.null_keys
     assert tally.rows_out > 4 * EXAMPLES
-    assert tally.loads > 2 * EXAMPLES
+    assert tally.loads > EXAMPLES
     assert tally.at_least_memory
     assert tally.weak_hashes
-    assert tally.waited > 2 or algorithm in UNQUEUED
+    assert tally.waited or algorithm in UNQUEUED
 
 
 def test_there_are_enough_cases() -> None:

@@ -42,9 +42,7 @@ def soak(algorithm: str, path: str, seconds: float) -> str:
     """Run one algorithm; returns what went wrong, or nothing."""
     resident: list[int] = []
     pushed = out = 0
-    with ss.SemiStreamJoin(
-        ss.master(path, key="id"), how="left", memory=MEMORY, algorithm=algorithm
-    ) as join:
+    with ss.SemiStreamJoin(ss.master(path, key="id"), how="left", memory=MEMORY, algorithm=algorithm) as join:
         end = time.monotonic() + seconds
         for batch in stream(np.random.default_rng(1)):
             pushed += batch.num_rows
@@ -62,7 +60,10 @@ def soak(algorithm: str, path: str, seconds: float) -> str:
         return f"{pushed} rows in, {out} out"
     half = len(resident) // 2
     growth = max(resident[half:]) - max(resident[: half or 1])
-    print(f"{algorithm:20} {pushed:>12,} rows {loads:>10,} loads, resident {growth / 2**20:+.1f} MiB", flush=True)
+    print(
+        f"{algorithm:20} {pushed:>12,} rows {loads:>10,} loads, resident {growth / 2**20:+.1f} MiB",
+        flush=True,
+    )
     return f"resident memory grew by {growth} bytes" if growth > MEMORY // 10 + 2**20 else ""
 
 

@@ -59,3 +59,10 @@ def test_batch_bytes_count_dictionaries() -> None:
 def test_which_types_are_flat() -> None:
     assert [name for name, data_type in PLAIN.items() if not is_flat(data_type)] == []
     assert [name for name, data_type in NESTED.items() if is_flat(data_type)] == []
+
+
+@pytest.mark.parametrize("kind", [pa.string_view(), pa.binary_view()])
+def test_a_window_into_views_is_charged_for_its_own_rows(kind: pa.DataType) -> None:
+    column = pa.array(["x" * 10_000] * 50 + ["short", None, "y" * 100], pa.string()).cast(kind)
+    window = pa.record_batch({"v": column.slice(49)})
+    assert row_sizes(window).tolist() == [10_017, 22, 17, 117]

@@ -30,6 +30,7 @@ from semistream.structures.rowcache import Replacement, RowCache
 Int64s = NDArray[np.int64]
 
 MOST_ROWS_A_KEY = 64  # a key with more master rows isn't cached: its fan-out dwarfs the load it saves
+LEAST_PROBES = 4  # per entry, behind a rate
 RATE_STEP = 0.05  # how far one promotion into a full cache raises the bar
 
 
@@ -89,7 +90,7 @@ class CacheJoin(Algorithm):
     def _promote(self, answered: Answered, hot: Int64s) -> None:
         """Copy the hot keys' rows into the cache, the hottest first."""
         first, counts = self._groups(answered, hot)
-        rates = answered.matches[first] / (answered.rate_scale() * self._lookups_per_admission())
+        rates = answered.matches[first] / self._lookups_since_last_load(answered)
         if not self.settings.strict_paper:
             chosen = np.flatnonzero(rates > self._least_rate)
             chosen = chosen[np.argsort(-rates[chosen], kind="stable")][: self._most_at_once()]
@@ -126,10 +127,16 @@ class CacheJoin(Algorithm):
         inner[[0, -1]] = False
         return starts[inner], counts[inner]
 
-    def _lookups_per_admission(self) -> float:
-        """Rates are per probe of the cache, as its hit counters are."""
+    def _lookups_since_last_load(self, answered: Answered) -> float:
+        """Rates are per probe of the cache, as its hit counters are.
+
+        A queue that was drained a moment ago has seen too little to call three equal rows frequent:
+        never less than some probes per entry, or than all there were.
+        """
         probes = self.front_phase.counters.rows_in
-        return max(1.0, probes / max(1, self.page_phase.counters.admitted))
+        per_admission = max(1.0, probes / max(1, self.page_phase.counters.admitted))
+        least = min(probes, LEAST_PROBES * self.front.cache.capacity)
+        return max(answered.rate_scale() * per_admission, float(least), 1.0)
 
     def _most_at_once(self) -> int:
         cache = self.front.cache

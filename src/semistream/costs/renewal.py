@@ -46,7 +46,7 @@ def rows_per_load(shares: Floats, pending: float) -> float:
     """w of HYBRIDJOIN for pages of these shares and so many pending rows.
 
     >>> round(rows_per_load(np.full(100, 0.01), 1000), 1)
-    20.9
+    20.0
     """
     age = head_age(shares, pending)
     q = shares[shares > 0]

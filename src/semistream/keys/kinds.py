@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import pyarrow as pa
 
@@ -68,6 +69,7 @@ def value_type(kind: pa.DataType) -> pa.DataType:
     return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
+@lru_cache(256)  # asked for every page
 def master_kind(field: pa.Field) -> Kind:
     """The kind of a master's key column, or `KeyTypeError`."""
     found = _kind(value_type(field.type))
@@ -76,6 +78,7 @@ def master_kind(field: pa.Field) -> Kind:
     return found
 
 
+@lru_cache(256)
 def stream_kind(field: pa.Field, master: pa.Field) -> Kind:
     """The kind of a stream's key column, or `KeyTypeError` if it can't be joined with the master's."""
     found = _kind(value_type(field.type))

@@ -290,9 +290,7 @@ class PagePhase:
         self.pages.drop(number)
         return np.concatenate(met_last) if met_last and not self._unique else np.empty(0, dtype=np.int64)
 
-    def _read_on(
-        self, taken: Taken, loaded: Loaded, rows: Int64s, matched: NDArray[np.bool_]
-    ) -> Batches:
+    def _read_on(self, taken: Taken, loaded: Loaded, rows: Int64s, matched: NDArray[np.bool_]) -> Batches:
         """Keys may go on, or be found only, behind these pages: read on, one page at a time.
 
         `rows` are the taken rows for which that may be: those that met the last row, and those that

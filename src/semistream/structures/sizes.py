@@ -74,6 +74,11 @@ def _sizes(array: pa.Array) -> Int64s:
         offsets = np.frombuffer(array.buffers()[1], dtype=np.int64 if wide else np.int32)
         lengths = np.diff(offsets[array.offset : array.offset + count + 1])
         return np.asarray(lengths + offsets.itemsize + 1, dtype=np.int64)
+    if t.is_string_view(data_type) or t.is_binary_view(data_type):
+        # Its buffers hold other rows' bytes as well: each view begins with its own length.
+        views = np.frombuffer(array.buffers()[1], dtype=np.int32, count=4 * (array.offset + count))
+        lengths = np.where(array.is_valid().to_numpy(zero_copy_only=False), views[4 * array.offset :: 4], 0)
+        return np.asarray(lengths + 17, dtype=np.int64)
     return np.full(count, array.nbytes // count + 1, dtype=np.int64)
 
 
