@@ -30,13 +30,13 @@ STEP = 0x9E3779B97F4A7C15  # odd, and no simple fraction of 2^64: counters go fa
 ATTEMPT = 0xD1B54A32D192ED03
 
 
-def purpose_key(seed: int, purpose: int) -> int:
-    """A 64-bit key for one use of a seed: two uses of one seed have nothing in common.
+def purpose_key(seed: int, purpose: int) -> np.uint64:
+    """A key for one use of a seed: two uses of one seed have nothing in common.
 
-    >>> purpose_key(1, 0) != purpose_key(1, 1) != purpose_key(2, 1)
-    True
+    >>> len({purpose_key(seed, purpose) for seed in range(100) for purpose in range(100)})
+    10000
     """
-    return _mixed((_mixed(seed & MASK) + (purpose + 1) * STEP) & MASK)
+    return np.uint64(_mixed((_mixed(seed & MASK) + (purpose + 1) * STEP) & MASK))
 
 
 def _mixed(x: int) -> int:
@@ -46,36 +46,36 @@ def _mixed(x: int) -> int:
 
 
 @inline
-def word_at(key: int, number: int) -> int:
+def word_at(key: np.uint64, number: np.uint64) -> np.uint64:
     """The 64-bit word of this number under this key."""
-    x = np.uint64(key) + np.uint64(number) * np.uint64(STEP)
+    x = key + number * np.uint64(STEP)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))  # type: ignore[return-value]
+    return x ^ (x >> np.uint64(31))
 
 
 @inline
-def unit(word: int) -> float:
+def unit(word: np.uint64) -> float:
     """A number from 0 up to, and never, 1."""
-    return float(np.uint64(word) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
+    return float(word >> np.uint64(11)) * (1.0 / 9007199254740992.0)
 
 
 @kernel
-def uniform_at(key: int, first: int, out: NDArray[np.float64]) -> None:
+def uniform_at(key: np.uint64, first: int, out: NDArray[np.float64]) -> None:
     """Numbers in [0, 1): the least that any generator by number has to do."""
     for i in range(len(out)):
-        out[i] = unit(word_at(np.uint64(key), np.uint64(first + i)))
+        out[i] = unit(word_at(key, np.uint64(first + i)))
 
 
 @kernel
-def exact_ranks_at(key: int, first: int, ranks: int, exponent: float, out: Int64s) -> None:
+def exact_ranks_at(key: np.uint64, first: int, ranks: int, exponent: float, out: Int64s) -> None:
     """Rank r (from 0) with a probability that is exactly proportional to (r + 1)^-exponent."""
     power = 1.0 - exponent
     low = _area(1.5, power) - 1.0
     high = _area(ranks + 0.5, power)
     always = 2.0 - _inverse_area(_area(2.5, power) - 2.0**-exponent, power)
     for i in range(len(out)):
-        word = word_at(np.uint64(key), np.uint64(first + i))
+        word = word_at(key, np.uint64(first + i))
         attempt = 0
         while True:
             area = high + unit(word) * (low - high)
@@ -89,20 +89,20 @@ def exact_ranks_at(key: int, first: int, ranks: int, exponent: float, out: Int64
 
 
 @kernel
-def continuous_ranks_at(key: int, first: int, ranks: int, exponent: float, out: Int64s) -> None:
+def continuous_ranks_at(key: np.uint64, first: int, ranks: int, exponent: float, out: Int64s) -> None:
     """Rank r (from 0) by the papers' law: the continuous power law from 1 to ranks + 1, cut off."""
     power = 1.0 - exponent
     whole = _area(ranks + 1.0, power)
     for i in range(len(out)):
-        x = _inverse_area(unit(word_at(np.uint64(key), np.uint64(first + i))) * whole, power)
+        x = _inverse_area(unit(word_at(key, np.uint64(first + i))) * whole, power)
         out[i] = int(min(max(math.floor(x), 1.0), float(ranks))) - 1
 
 
 @kernel
-def hits_at(key: int, first: int, rate: float, out: Bools) -> None:
+def hits_at(key: np.uint64, first: int, rate: float, out: Bools) -> None:
     """True for this rate of all numbers."""
     for i in range(len(out)):
-        out[i] = unit(word_at(np.uint64(key), np.uint64(first + i))) < rate
+        out[i] = unit(word_at(key, np.uint64(first + i))) < rate
 
 
 @inline
