@@ -37,7 +37,7 @@ docs: $(READY) ## Write docs/algorithms.md from the algorithms' files
 	$(PYTHON) tools/algorithm-docs
 
 bench-engine: $(READY) ## Time the engine; ARGS are passed on
-	$(PYTHON) benchmarks/engine.py $(ARGS)
+	$(PYTHON) -m benchmarks.engine $(ARGS)
 
 fuzz: $(READY) ## Random joins against an oracle; ARGS are passed on
 	$(PYTHON) -m tests.fuzz $(ARGS)

@@ -1,6 +1,6 @@
 """Every algorithm on one workload: rows/s, loads per row, bytes per row; and the all-hit path.
 
-    python benchmarks/engine.py [--io direct|cached] [--out results.json] [algorithm ...]
+    python -m benchmarks.engine [--io direct|cached] [--out results.json] [algorithm ...]
 
 A master on disk several times larger than the memory, keys by Zipf's law (exponent 1) scattered over
 it, 25 pending capacities of warm-up, then as many rows measured. Every output row of the measured part
@@ -12,8 +12,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 import statistics
 import tempfile
 import time
@@ -30,6 +28,7 @@ from rich.progress import track
 from rich.table import Table
 
 import semistream as ss
+from benchmarks.machine import machine
 from semistream.stats import Stats
 from semistream.stores.clustered_build import build
 from semistream.workloads.keys import zipf_keys
@@ -163,18 +162,6 @@ def seconds_of(work: Callable[[], object]) -> float:
     began = time.perf_counter()
     work()
     return time.perf_counter() - began
-
-
-def machine() -> dict[str, Any]:
-    return {
-        "python": platform.python_version(),
-        "system": platform.platform(),
-        "processor": platform.processor() or platform.machine(),
-        "cores": os.cpu_count(),
-        "pyarrow": pa.__version__,
-        "numpy": np.__version__,
-        "semistream": ss.__version__,
-    }
 
 
 def show(report: dict[str, Any]) -> None:
