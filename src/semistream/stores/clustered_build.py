@@ -12,23 +12,20 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from semistream.errors import ArgumentError, UsageError
-from semistream.keys import is_sorted, same_as_previous
 from semistream.stores.clustered import ClusteredStore
+from semistream.stores.directory_writer import manifest_digest
+from semistream.stores.ipc_files import FILE_BYTES
+from semistream.stores.key_runs import KeyRuns
 from semistream.stores.leaves import LEAF_PAGES
-from semistream.stores.page_writer import FILE_BYTES, PageWriter, manifest_digest
+from semistream.stores.page_writer import PageWriter
 from semistream.stores.publication import Publication
 from semistream.stores.sorting import (
     Source,
     checked_columns,
     checked_key,
-    codec_of,
-    first_out_of_order,
     in_key_order,
-    key_text,
     one_batch,
-    same_schema,
 )
-from semistream.structures.views import taken
 
 PAGE_BYTES = 64 << 10
 PAGE_MAX_ROWS = 8192
@@ -87,17 +84,15 @@ class ClusteredWriter:
         leaf_pages: int = LEAF_PAGES,
         file_bytes: int = FILE_BYTES,
     ) -> None:
-        self.null_key_rows = 0
-        self._schema = schema
+        self.null_key_rows = 0  # left out by the caller, beside those that `write` leaves out
         self._key = checked_key(key)
         checked_columns(schema, self._key, None)
-        self._codec = codec_of(schema, self._key)
+        self._runs = KeyRuns(
+            schema, self._key, f"sort the batches by {', '.join(self._key)} first, or use build()"
+        )
         self._cut = PageCutter(page_rows, page_bytes)
         if leaf_pages < 1:
             raise ArgumentError(f"leaf_pages={leaf_pages}; a leaf holds at least one page")
-        self._unique = True
-        self._written = 0
-        self._last: list[pa.Array] | None = None
         self._publication: Publication | None = Publication(Path(path))
         try:
             self._pages = PageWriter(
@@ -126,32 +121,9 @@ class ClusteredWriter:
     def write(self, batch: pa.RecordBatch) -> None:
         """Append rows, the first not below the last one written before."""
         self._open()
-        same_schema(batch.schema, self._schema, "the batch")
-        columns = [batch.column(name) for name in self._key]
-        if any(column.null_count for column in columns):
-            present = np.flatnonzero(~self._codec.encode(columns).null)
-            self.null_key_rows += batch.num_rows - len(present)
-            batch = taken(batch, present)
-            columns = [batch.column(name) for name in self._key]
+        batch, same = self._runs.add(batch)
         if batch.num_rows == 0:
             return
-        carried = 0 if self._last is None else 1
-        if self._last is not None:
-            columns = [pa.concat_arrays([last, new]) for last, new in zip(self._last, columns, strict=True)]
-        keys = self._codec.encode(columns)
-        if not is_sorted(keys):
-            row = first_out_of_order(keys)
-            raise ArgumentError(
-                f"row {self._written + row - carried} has key {key_text(columns, row)}, "
-                f"below {key_text(columns, row - 1)} of the row before: "
-                "a clustered copy is written in key order; sort the batches by "
-                f"{', '.join(self._key)} first, or use build()"
-            )
-        same = same_as_previous(keys)[carried:]
-        self._unique = self._unique and not same.any()
-        # A copy of one row: a slice would keep the whole batch alive.
-        self._last = [pa.concat_arrays([column.slice(len(column) - 1)]) for column in columns]
-        self._written += batch.num_rows
         for page, continued in self._cut.add(batch, same):
             self._pages.add(page, continued)
 
@@ -161,7 +133,8 @@ class ClusteredWriter:
         try:
             for page, continued in self._cut.rest():
                 self._pages.add(page, continued)
-            manifest = self._pages.finish(unique=self._unique, null_key_rows=self.null_key_rows)
+            dropped = self.null_key_rows + self._runs.null_key_rows
+            manifest = self._pages.finish(unique=self._runs.unique, null_key_rows=dropped)
             publication.publish(manifest.content, manifest_digest(publication.folder))
         except BaseException:
             self.abandon()

@@ -25,10 +25,11 @@ from semistream.stores.base import PageLayout, PageRun, Version
 from semistream.stores.clustered import ClusteredStore, open_current
 from semistream.stores.clustered_build import PAGE_BYTES, PageCutter
 from semistream.stores.directory import Pages, places_of
+from semistream.stores.directory_writer import fence_names, manifest_digest
 from semistream.stores.leaves import LEAF_PAGES, LeafCache
 from semistream.stores.manifest import Manifest, find_version, read_manifest, rebuild
 from semistream.stores.page_reader import PageReader
-from semistream.stores.page_writer import PageWriter, fence_names, manifest_digest
+from semistream.stores.page_writer import PageWriter
 from semistream.stores.paged import PagedStore, page_chunks
 from semistream.stores.publication import Publication
 from semistream.stores.sorting import Source, checked_columns, checked_key, codec_of, key_text, one_batch

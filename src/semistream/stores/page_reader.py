@@ -13,9 +13,9 @@ from semistream.keys import KeyCodec
 from semistream.stores.base import PageRun
 from semistream.stores.device import PageFiles, Stretch
 from semistream.stores.directory import Fences, Pages
+from semistream.stores.directory_writer import fence_names
 from semistream.stores.leaves import Leaf, Places
 from semistream.stores.manifest import ROOT, FileEntry, Manifest, digest
-from semistream.stores.page_writer import fence_names
 from semistream.stores.stored import restored, restored_batch
 
 

@@ -24,7 +24,11 @@ LOCK = "build.lock"
 
 
 class Publication:
-    """A version being written. `folder` is where its files go; then `publish`, or `abandon`."""
+    """A version being written. `folder` is where its files go; then `publish`, or `abandon`.
+
+    `scratch` is a place for what doesn't become part of it; whoever needs that makes the folder, and
+    it goes with the end of the build.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -32,6 +36,7 @@ class Publication:
         self._lock = _locked(path)
         self._nonce = uuid.uuid4().hex[:12]
         self.folder = path / VERSIONS / f"{self._nonce}.tmp"
+        self.scratch = path / VERSIONS / f"{self._nonce}.parts.tmp"
         try:
             _remove_versions(path, keep=_referenced(path), only_unfinished=True)
             self.folder.mkdir()
@@ -57,7 +62,8 @@ class Publication:
 
     def abandon(self) -> None:
         """Leave no trace of this version."""
-        shutil.rmtree(self.folder, ignore_errors=True)
+        for folder in (self.folder, self.scratch):
+            shutil.rmtree(folder, ignore_errors=True)
         os.close(self._lock)
 
 
