@@ -52,3 +52,7 @@ def demo(output: Output) -> None:
     from semistream.cli.demo import run
 
     run(output)
+
+
+# A command with options of its own has a file of its own, which registers it.
+from semistream.cli import index  # noqa: E402, F401
