@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -59,12 +60,12 @@ Way = Callable[[DataFrame], DataFrame]
 def master_rows(start: int, count: int) -> pa.RecordBatch:
     """120 bytes a row, each a function of the key."""
     key = np.arange(start, start + count, dtype=np.int64)
-    name = np.char.zfill(key.astype("U20"), 84)
+    name = pc.utf8_lpad(pa.array(key).cast(pa.string()), 84, "0")
     return pa.record_batch(
         [
             pa.array(key),
             pa.array(key * 7 + 1),
-            pa.array(name),
+            name,
             pa.array(key * 0.25),
             pa.array(key % 997, pa.int32()),
         ],

@@ -3,9 +3,9 @@
     python -m benchmarks.workloads [--out results.json]
 
 Batches of 65,536 keys out of 8 million, as the data source makes them. Every timed stream's keys are
-compared with the law in ten classes of rank, and with the same rows made in one piece. Keys/s are this machine's
-and mean nothing elsewhere; compare them within one run. A bare uniform draw is what no generator by number
-can be faster than.
+compared with the law in ten classes of rank, and with the same rows made in one piece. Keys/s are this
+machine's and mean nothing elsewhere; compare them within one run. A bare uniform draw is what no generator
+by number can be faster than.
 """
 
 from __future__ import annotations
