@@ -14,7 +14,7 @@ from semistream.stores.directory_writer import DirectoryWriter, entry_schema
 from semistream.stores.ipc_files import FILE_BYTES, IpcFiles, Place, place_arrays
 from semistream.stores.leaves import LEAF_PAGES
 from semistream.stores.manifest import FileEntry, Manifest
-from semistream.stores.stored import DictionaryLimits, stored, stored_schema
+from semistream.stores.stored import DictionaryLimits, restored_batch, stored, stored_schema
 
 
 class PageFilesWriter:
@@ -31,6 +31,7 @@ class PageFilesWriter:
     ) -> None:
         self.entry_schema = entry_schema(schema, key, fenced)
         self._key = key if fenced else ()
+        self._schema = schema
         self._stored = stored_schema(schema)
         self._limits = DictionaryLimits(schema)
         self._files = IpcFiles(folder, "pages", self._stored, file_bytes)
@@ -51,7 +52,8 @@ class PageFilesWriter:
         place = self._files.write(page)
         # Concatenated, a fence is a copy of its own: a slice would keep its whole page alive.
         fence = [pa.concat_arrays([page.column(name).slice(0, 1)]) for name in self._key]
-        self._block.append((fence, continued, place, page.num_rows, batch.nbytes))
+        # As it will be read: what comes in may drag along bytes of other rows (views, dictionaries).
+        self._block.append((fence, continued, place, page.num_rows, restored_batch(page, self._schema).nbytes))
 
     def entries(self) -> pa.RecordBatch:
         """The entries of the pages written since the last call."""
