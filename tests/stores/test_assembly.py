@@ -237,7 +237,7 @@ def test_a_heap_of_parts_is_the_heap_of_one_writer(
     assert scanned(store) == table.to_pylist()
     assert (store.layout.pages, store.layout.max_rows) == (whole.layout.pages, whole.layout.max_rows)
     # A column put together from several batches may carry null bits that one slice does without.
-    assert store.layout.max_bytes == pytest.approx(whole.layout.max_bytes, rel=0.05)
+    assert store.layout.max_bytes == pytest.approx(whole.layout.max_bytes, rel=0.1)
     assert store.unique is True
     assert_locates_every_key(store, store.directory(1 << 20), exact=True)
 

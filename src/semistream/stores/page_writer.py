@@ -53,7 +53,8 @@ class PageFilesWriter:
         # Concatenated, a fence is a copy of its own: a slice would keep its whole page alive.
         fence = [pa.concat_arrays([page.column(name).slice(0, 1)]) for name in self._key]
         # As it will be read: what comes in may drag along bytes of other rows (views, dictionaries).
-        self._block.append((fence, continued, place, page.num_rows, restored_batch(page, self._schema).nbytes))
+        size = restored_batch(page, self._schema).nbytes
+        self._block.append((fence, continued, place, page.num_rows, size))
 
     def entries(self) -> pa.RecordBatch:
         """The entries of the pages written since the last call."""
