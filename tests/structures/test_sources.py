@@ -7,7 +7,8 @@ import pyarrow as pa
 import pytest
 from numpy.typing import NDArray
 
-from semistream.structures.sources import NOBODY, Sources
+from semistream.structures.addressed import NOBODY
+from semistream.structures.sources import Sources
 from tests.structures.samples import TYPES, array
 
 SOURCES, ROWS = 11, 30  # more sources than the first table of pointers holds
