@@ -201,10 +201,15 @@ class Algorithm:
         yield from self.page_phase.flush()
 
     def drain(self) -> Batches:
-        """Answer every waiting row. All pages will be loaded whatever the order, so in disk order,
-        neighbours together."""
+        """Answer every waiting row. All pages will be met whatever the order, so in disk order: their rows
+        one by one where memory holds them, else neighbours loaded together."""
         while len(self.pending):
             partitions = self.pending.pages()
+            finder = self.page_phase.finder(partitions)
+            if finder is not None and not self.settings.strict_paper:
+                yield from self.page_phase.answer_by_rows(finder, partitions)
+                self.page_phase.admit()
+                continue
             for start in range(0, len(partitions), self.plan.partitions_at_once):
                 some = partitions[start : start + self.plan.partitions_at_once]
                 yield from self.page_phase.load_many(some)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from semistream.keys import KeyCodec, Keys
 from semistream.phases.arrivals import KEY_BYTES, key_bytes_array
-from semistream.stores.base import PageRun, Store
+from semistream.stores.base import PageRun, RowFinder, Store
 
 Int64s = NDArray[np.int64]
 
@@ -74,6 +74,16 @@ class Loader:
         """Pages `first` to `last` as one."""
         self.threads.add(current_thread().name)
         return self._decode(_joined(list(self.store.read(np.arange(first, last + 1), self._columns))))
+
+    def finder(self, pages: Int64s) -> RowFinder | None:
+        """How to find single rows of these pages, if that is cheaper than loading them."""
+        return self.store.finder(pages, self._columns)
+
+    def found(self, batch: pa.RecordBatch) -> Loaded:
+        """What a finder found, as if it had been loaded."""
+        self.threads.add(current_thread().name)
+        offsets = np.array([0, batch.num_rows], dtype=np.int64)
+        return self._decode(PageRun(0, offsets, batch, int(batch.nbytes), 0))
 
     def _decode(self, run: PageRun) -> Loaded:
         keys = self._codec.encode(run.batch.columns[: self._keys])

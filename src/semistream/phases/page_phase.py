@@ -16,12 +16,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from semistream.budget import Budget
-from semistream.keys import Keys
+from semistream.keys import Keys, order, same_as_previous
 from semistream.phases.arrivals import Misses, cuts
 from semistream.phases.loading import Loaded, Loader
 from semistream.phases.plan import Plan
 from semistream.stats import Ages, Counters
-from semistream.stores.base import PageDirectory
+from semistream.stores.base import PageDirectory, RowFinder
 from semistream.structures.answers import Answers, OutputPlan, Status
 from semistream.structures.gathering import equal_bytes
 from semistream.structures.matching import CodeTable
@@ -86,6 +86,7 @@ class PagePhase:
         self.pool = RowPool(self.stream, plan.pool_bytes)
         self.pages = Sources(loader.schema)
         self._pages_bytes = plan.pages_bytes
+        self._rows_at_once = plan.found_rows
         self.answers = Answers(output, self.stream, self.pages, plan.output_rows, plan.output_bytes)
         self._output = output
         self._key_columns = None if loader.exact else (len(schema) - 1, len(loader.schema) - 1)
@@ -166,6 +167,10 @@ class PagePhase:
         """Load a partition; touches nothing of this phase, so any thread may."""
         return self.loader.load_together(*self.pages_of(partition))
 
+    def finder(self, partitions: Int64s) -> RowFinder | None:
+        """How to find single rows of these partitions (ascending) where that is cheaper than loading."""
+        return self.loader.finder(partitions * self.partition_pages)
+
     def load(self, partition: int) -> Batches:
         """Load a partition and answer every row that waits for it."""
         yield from self.answer(self.read(partition), 1)
@@ -177,6 +182,35 @@ class PagePhase:
         pages = pages[pages < self._pages]
         for loaded in self.loader.load(pages, self.partition_pages):
             yield from self.answer(loaded, -(-(loaded.last - loaded.first + 1) // self.partition_pages))
+
+    def answer_by_rows(self, finder: RowFinder, partitions: Int64s) -> Batches:
+        """Answer every row that waits for these partitions (ascending), and read none of them whole."""
+        self.threads.add(current_thread().name)
+        ends = np.cumsum(self.pending.counts(partitions))
+        start = 0
+        while start < len(partitions):
+            before = int(ends[start - 1]) if start else 0
+            end = max(start + 1, int(np.searchsorted(ends, before + self._rows_at_once, side="right")))
+            yield from self._answer_found(finder, partitions[start:end])
+            start = end
+
+    def _answer_found(self, finder: RowFinder, partitions: Int64s) -> Batches:
+        self._count_waiting()
+        taken = self.pending.take_pages(partitions)
+        self.counters.loads += len(partitions)
+        assert self._directory is not None
+        waiting = self._waiting_keys(taken.codes, taken.references)
+        keys = waiting.take(order(waiting))
+        keys = keys.take(np.flatnonzero(~same_as_previous(keys)))
+        matched = np.zeros(len(taken), dtype=np.bool_)
+        for batch in finder.find(keys, *self._directory.locate(keys), self._pages_bytes // 4):
+            yield from self._match(taken, self.loader.found(batch), matched, None)
+            if self.answers.full or self.pages.held_bytes > self._pages_bytes // 2:
+                yield from self.answers.flush()
+        self.finish(taken, matched)
+        if self.answers.full:
+            yield from self.answers.flush()
+        self.account()
 
     def answer(self, loaded: Loaded, loads: int) -> Batches:
         """Answer all rows that wait for these pages, and for what their last key goes on to."""

@@ -25,6 +25,7 @@ LEAST_OUTPUT = 4096
 LEAST_POOL = 4096
 SCRATCH_PER_ARRIVAL = 128  # codes, flags, positions, page numbers, references while a piece is probed
 SCRATCH_PER_ANSWER = 80  # a note, and what gathering it takes
+SCRATCH_PER_FOUND = 160  # codes, places, addresses and match tables of a row while it is found
 POOL_SLACK = 1.5  # payload bytes per byte of live payload: dead rows wait for their batch to empty
 
 
@@ -65,6 +66,7 @@ class Plan:
     pages_bytes: int
     partition_pages: int
     partitions_at_once: int
+    found_rows: int  # waiting rows whose master rows are found at once, where pages aren't read whole
     output_rows: int
     output_bytes: int
     arrival_rows: int
@@ -132,6 +134,7 @@ def make_plan(memory: int, needs: Needs, facts: Facts, name: str) -> Plan:
         pages_bytes=pages,
         partition_pages=needs.partition_pages,
         partitions_at_once=max(1, pages // (2 * page)),
+        found_rows=max(16, pages // (4 * (SCRATCH_PER_FOUND + 2 * facts.master_row_bytes))),
         output_rows=max(1, min(needs.output_rows, output // per_answer)),
         output_bytes=max(1, output // 2),
         arrival_rows=arrival_rows,

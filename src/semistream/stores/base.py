@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 
 from semistream.keys import KeyCodec, Keys
 
+Pages = NDArray[np.int64]
+
 
 @dataclass(frozen=True, slots=True)
 class Version:
@@ -51,6 +53,15 @@ class PageRun:
     @property
     def pages(self) -> int:
         return len(self.offsets) - 1
+
+
+class RowFinder(Protocol):
+    """Single rows by their keys, where bringing whole pages would be the larger part of the work."""
+
+    def find(self, keys: Keys, first: Pages, last: Pages, most_bytes: int) -> Iterator[pa.RecordBatch]:
+        """All rows that have these keys (ascending, distinct, none null or foreign), which can be on pages
+        `first` to `last` (as a directory locates them), in batches of about `most_bytes` and in key order."""
+        ...
 
 
 @runtime_checkable
@@ -130,6 +141,10 @@ class Store(Protocol):
     def read(self, pages: Sequence[int] | NDArray[np.int64], columns: Sequence[str]) -> Iterator[PageRun]:
         """The pages asked for, ascending. Neighbours may come as one run; each run's rows carry
         exactly `columns`, in that order. The caller bounds how much it asks for at once."""
+        ...
+
+    def finder(self, pages: Pages, columns: Sequence[str]) -> RowFinder | None:
+        """How to find single rows of these ascending pages; None: read the pages, it is no dearer."""
         ...
 
     def lookup(self, keys: pa.Table, columns: Sequence[str], deadline: float | None = None) -> pa.Table:

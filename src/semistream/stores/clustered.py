@@ -17,15 +17,18 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
+import pyarrow as pa
 
 from semistream.errors import ArgumentError, StoreError
-from semistream.stores.base import PageLayout, PageRun, Version
-from semistream.stores.directory import FenceDirectory, Pages, places_of
+from semistream.keys import Keys
+from semistream.stores.base import PageLayout, PageRun, Pages, RowFinder, Version
+from semistream.stores.directory import FenceDirectory, places_of
 from semistream.stores.leaves import LeafCache, Places
 from semistream.stores.manifest import (
     VERSIONS,
@@ -35,6 +38,7 @@ from semistream.stores.manifest import (
     read_manifest,
     rebuild,
 )
+from semistream.stores.mapped import MappedPages
 from semistream.stores.page_reader import PageReader
 from semistream.stores.paged import PagedStore
 
@@ -53,6 +57,7 @@ class ClusteredStore(PagedStore):
         self.manifest = manifest
         self._reader = PageReader(folder, manifest, io, rebuild(path))
         # Reading pages needs their places: from a living directory's leaves, else from a few of our own.
+        self._mapped: MappedPages | None = None  # made when it is first wanted
         self._places_from: weakref.ref[FenceDirectory] | None = None
         self._leaves = LeafCache(
             self._reader.leaf, manifest.leaf_bytes, _LEAVES_WITHOUT_DIRECTORY * manifest.leaf_bytes
@@ -109,10 +114,27 @@ class ClusteredStore(PagedStore):
         fences = self._reader.fences()
         return fences.least_bytes, fences.flat_bytes
 
+    def finder(self, pages: Pages, columns: Sequence[str]) -> RowFinder | None:
+        """Rows out of the page cache, while it holds the pages."""
+        self._check(columns)
+        mapped = self._mapped_pages()
+        if mapped is None or not mapped.gathers(columns):
+            return None
+        if not mapped.at_hand(self._places(mapped.sample(pages))[0]):
+            return None
+        return _MappedFinder(mapped, list(columns), lambda wanted: self._places(wanted)[0])
+
     def close(self) -> None:
         if not self._closed:
             self._reader.close()
+            if self._mapped is not None:
+                self._mapped.close()
         super().close()
+
+    def _mapped_pages(self) -> MappedPages | None:
+        if self._mapped is None and self._io == "cached" and MappedPages.possible(self.manifest):
+            self._mapped = MappedPages(self._folder, self.manifest, rebuild(self._path))
+        return self._mapped
 
     def _runs(self, pages: Pages, columns: list[str]) -> Iterator[PageRun]:
         places, reads, bytes_read = self._places(pages)
@@ -126,6 +148,18 @@ class ClusteredStore(PagedStore):
         reads, bytes_read = self._leaves.reads, self._leaves.bytes_read
         places = places_of(self._leaves, self.manifest.leaf_pages, np.asarray(pages))
         return places, self._leaves.reads - reads, self._leaves.bytes_read - bytes_read
+
+
+@dataclass(frozen=True, slots=True)
+class _MappedFinder:
+    """Rows of some columns of mapped pages."""
+
+    mapped: MappedPages
+    columns: list[str]
+    places_of: Callable[[Pages], Places]
+
+    def find(self, keys: Keys, first: Pages, last: Pages, most_bytes: int) -> Iterator[pa.RecordBatch]:
+        return self.mapped.find(keys, first, last, self.columns, self.places_of, most_bytes)
 
 
 def open_current(path: Path, open_version: Callable[[Path, str], Opened]) -> Opened:

@@ -9,17 +9,14 @@ from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from semistream.errors import ArgumentError, ColumnError, StoreError, UsageError, VersionGoneError
 from semistream.keys import KeyCodec, Keys, order, same_as_previous, search
-from semistream.stores.base import PageDirectory, PageLayout, PageRun, Store, Version
+from semistream.stores.base import PageDirectory, PageLayout, PageRun, Pages, RowFinder, Store, Version
 from semistream.structures.views import taken
 
 RUN_BYTES = 4 << 20
 LOOKUP_DIRECTORY_BYTES = 1 << 20
-
-Pages = NDArray[np.int64]
 
 
 class PagedStore(ABC):
@@ -89,6 +86,10 @@ class PagedStore(ABC):
                 f"from 0 to {self.layout.pages - 1}"
             )
         return self._runs(wanted, list(columns))
+
+    def finder(self, pages: Pages, columns: Sequence[str]) -> RowFinder | None:
+        """None, unless a kind of store knows better: rows are found by reading their pages."""
+        return None
 
     def lookup(self, keys: pa.Table, columns: Sequence[str], deadline: float | None = None) -> pa.Table:
         """All rows whose key is among `keys`. `deadline` is an instant of `time.monotonic`."""

@@ -9,7 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from semistream.errors import ColumnError
-from semistream.stores.base import PageDirectory, PageLayout, PageRun, Store, Version
+from semistream.stores.base import PageDirectory, PageLayout, PageRun, Pages, RowFinder, Store, Version
 
 
 class WrappedStore:
@@ -57,6 +57,10 @@ class WrappedStore:
     def read(self, pages: Sequence[int] | NDArray[np.int64], columns: Sequence[str]) -> Iterator[PageRun]:
         return self._store.read(pages, columns)
 
+    def finder(self, pages: Pages, columns: Sequence[str]) -> RowFinder | None:
+        """None: whoever wraps a store wants to see what is read of it."""
+        return None
+
     def lookup(self, keys: pa.Table, columns: Sequence[str], deadline: float | None = None) -> pa.Table:
         return self._store.lookup(keys, columns, deadline)
 
@@ -91,6 +95,10 @@ class ProjectedStore(WrappedStore):
     def read(self, pages: Sequence[int] | NDArray[np.int64], columns: Sequence[str]) -> Iterator[PageRun]:
         self._check(columns)
         return self._store.read(pages, columns)
+
+    def finder(self, pages: Pages, columns: Sequence[str]) -> RowFinder | None:
+        self._check(columns)
+        return self._store.finder(pages, columns)
 
     def lookup(self, keys: pa.Table, columns: Sequence[str], deadline: float | None = None) -> pa.Table:
         self._check(columns)

@@ -61,7 +61,7 @@ def _null_row_bytes(schema: pa.Schema) -> int:
     return int(row_sizes(pa.RecordBatch.from_arrays(nulls, names=schema.names))[0])
 
 
-def _fresh(size: int) -> tuple[pa.Buffer, NDArray[np.uint8]]:
+def fresh(size: int) -> tuple[pa.Buffer, NDArray[np.uint8]]:
     """A new buffer, and the same memory to write to.
 
     From Arrow's pool, which keeps freed memory: NumPy gives large arrays back to the system, and every
@@ -122,22 +122,22 @@ class Addressed:
         count = len(rows)
         validity, nulls = None, 0
         if missing or pointers[:, 0].any():
-            valid, bits = _fresh((count + 7) // 8)
+            valid, bits = fresh((count + 7) // 8)
             nulls = gathering.gather_validity(pointers, numbers, rows, bits)
             validity = valid if nulls else None
         if column.kind is Kind.BITS:
-            buffer, bits = _fresh((count + 7) // 8)
+            buffer, bits = fresh((count + 7) // 8)
             gathering.gather_bits(pointers, numbers, rows, bits)
             return pa.Array.from_buffers(data_type, count, [validity, buffer], nulls)
         if column.kind is Kind.FIXED:
-            buffer, values = _fresh(count * column.width)
+            buffer, values = fresh(count * column.width)
             gathering.gather_fixed(pointers, column.width, numbers, rows, values)
             return pa.Array.from_buffers(data_type, count, [validity, buffer], nulls)
         ends = np.empty(count + 1, dtype=np.int64)
         starts = np.empty(count, dtype=np.uint64)
         total = gathering.gather_offsets(pointers, column.width, numbers, rows, ends, starts)
         assert column.width == 8 or total < 2**31, "32-bit offsets can't reach that far: gather fewer rows"
-        buffer, data = _fresh(total)
+        buffer, data = fresh(total)
         gathering.gather_bytes(starts, ends, data)
         offsets = ends if column.kind is Kind.OFFSETS_64 else ends.astype(np.int32)
         return pa.Array.from_buffers(data_type, count, [validity, pa.py_buffer(offsets), buffer], nulls)

@@ -1,4 +1,4 @@
-"""Reading and copying raw memory inside kernels.
+"""Reading, writing and copying raw memory inside kernels.
 
 Arrow's buffers reach a kernel as addresses: rows of one output batch lie in many batches, and a
 typed array per buffer would cost more than the rows do. Whoever passes an address keeps the
@@ -33,6 +33,22 @@ load_int32 = _loader(32, types.int32)
 load_uint32 = _loader(32, types.uint32)
 load_int64 = _loader(64, types.int64)
 load_uint64 = _loader(64, types.uint64)
+
+
+def _storer(bits: int, numba_type: Any) -> Any:
+    def typed(typing_context: Any, address: Any, value: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            pointer = builder.inttoptr(arguments[0], ir.IntType(bits).as_pointer())
+            builder.store(arguments[1], pointer).align = 1
+            return context.get_dummy_value()
+
+        return types.void(types.uint64, numba_type), generate
+
+    return intrinsic(typed)
+
+
+store_uint32 = _storer(32, types.uint32)
+store_uint64 = _storer(64, types.uint64)
 
 
 def _copier(typing_context: Any, target: Any, source: Any, size: Any) -> Any:
