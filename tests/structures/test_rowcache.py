@@ -239,3 +239,17 @@ def test_bytes_are_those_allocated(capacity: int) -> None:
     cache = RowCache(FLAT_SCHEMA, capacity, 1000, Replacement.RANDOM, seed=1)
     own = sum(array.nbytes for array in vars(cache).values() if isinstance(array, np.ndarray))
     assert cache.held_bytes == RowCache.bytes_for(capacity) == own
+
+
+def test_many_random_victims_leave_together() -> None:
+    cache = RowCache(FLAT_SCHEMA, 60, 1 << 20, Replacement.RANDOM, seed=3)
+    old, new = list(range(60)), list(range(60, 100))
+    for keys in (old, new):
+        assert offer(cache, keys) == len(keys)
+        cache.check()
+    assert cache.evictions == len(new)
+    assert cached(cache, new) == set(new)
+    stayed = cached(cache, old)
+    assert len(stayed) == len(old) - len(new)
+    assert stayed not in (set(old[:20]), set(old[-20:])), "the victims aren't random"
+    assert probe(cache, sorted(stayed)) == [ids_of(key) for key in sorted(stayed)]

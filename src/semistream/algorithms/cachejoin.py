@@ -6,7 +6,8 @@
 
 The loads fall by the hit ratio. A full cache overwrites a random entry (S4). The papers give no value
 for the promotion threshold: with `promote_above=None` a row needs two waiting rows, and once the cache
-is full a rate that keeps promotions rare, at about one in `loads_per_promotion` loads. Rates are
+is full a rate that keeps promotions rare, at about one in `loads_per_promotion` loads (a drain fills a
+cache that has room with whatever it meets). Rates are
 matches over the rows admitted since the page's last load; a plain count would take any row of a
 rarely loaded page for hot. `strict_paper` counts plainly, against `promote_above` or 2.
 """
@@ -31,6 +32,8 @@ Int64s = NDArray[np.int64]
 
 MOST_ROWS_A_KEY = 64  # a key with more master rows isn't cached: its fan-out dwarfs the load it saves
 LEAST_PROBES = 4  # per entry, behind a rate
+FILLS_ABOVE = 0.05  # of the entries there are: with less room than that a drain promotes as a load does
+MOST_VICTIMS = 256  # entries that one drain's answers replace
 RATE_STEP = 0.05  # how far one promotion into a full cache raises the bar
 
 
@@ -80,9 +83,14 @@ class CacheJoin(Algorithm):
         return RowFront(cache, self.key_columns)
 
     def after_load(self, answered: Answered) -> None:
-        least = self.settings.promote_above if self.settings.promote_above is not None else 1
-        if not self.settings.strict_paper and len(self.front.cache) >= self.front.cache.capacity:
-            self._least_rate *= 1 - RATE_STEP / self.settings.loads_per_promotion
+        full = len(self.front.cache) >= self.front.cache.capacity
+        least = self.settings.promote_above
+        if least is None:
+            # A drain brings each row that anybody asked for, and room that is left costs nothing.
+            drained = answered.partition is None and not self.settings.strict_paper
+            least = 0 if drained and self.front.cache.spare >= FILLS_ABOVE * len(self.front.cache) else 1
+        if not self.settings.strict_paper and full:
+            self._least_rate *= (1 - RATE_STEP / self.settings.loads_per_promotion) ** answered.loads
         hot = np.flatnonzero(answered.matches > least)
         if len(hot):
             self._promote(answered, hot)
@@ -93,7 +101,7 @@ class CacheJoin(Algorithm):
         rates = answered.matches[first] / self._lookups_since_last_load(answered)
         if not self.settings.strict_paper:
             chosen = np.flatnonzero(rates > self._least_rate)
-            chosen = chosen[np.argsort(-rates[chosen], kind="stable")][: self._most_at_once()]
+            chosen = chosen[np.argsort(-rates[chosen], kind="stable")][: self._most_at_once(answered)]
             first, counts, rates = first[chosen], counts[chosen], rates[chosen]
         if not len(first):
             return
@@ -138,9 +146,13 @@ class CacheJoin(Algorithm):
         least = min(probes, LEAST_PROBES * self.front.cache.capacity)
         return max(answered.rate_scale() * per_admission, float(least), 1.0)
 
-    def _most_at_once(self) -> int:
-        cache = self.front.cache
-        return max(cache.capacity - len(cache), 4)
+    def _most_at_once(self, answered: Answered) -> int:
+        """What has room; else a few, since each of them has to find its victim."""
+        return max(
+            self.front.cache.spare,
+            min(int(answered.loads / self.settings.loads_per_promotion), MOST_VICTIMS),
+            4,
+        )
 
 
 ALGORITHM = CacheJoin

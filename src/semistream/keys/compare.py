@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from semistream.errors import ArgumentError
 from semistream.keys.encoded import Keys
-from semistream.keys.kernels import compare_with_previous, search_rows
+from semistream.keys.kernels import compare_with_previous, search_codes, search_rows
 
 
 def order(keys: Keys) -> NDArray[np.int64]:
@@ -66,9 +66,8 @@ def search(fences: Keys, keys: Keys) -> tuple[NDArray[np.int64], NDArray[np.int6
     present = len(fences) - int(np.count_nonzero(fences.null | fences.foreign))
     absent = keys.null | keys.foreign
     if fences.offsets is None or fences.data is None or keys.offsets is None or keys.data is None:
-        codes = fences.codes[:present]
-        left = np.searchsorted(codes, keys.codes, "left").astype(np.int64, copy=False)
-        right = np.searchsorted(codes, keys.codes, "right").astype(np.int64, copy=False)
+        left, right = np.empty(len(keys), np.int64), np.empty(len(keys), np.int64)
+        search_codes(fences.codes, present, keys.codes, left, right)
         left[absent] = 0
         right[absent] = 0
         return left, right

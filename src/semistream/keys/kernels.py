@@ -192,3 +192,48 @@ def search_rows(
             else:
                 high = middle
         right[row] = low
+
+
+@kernel
+def search_codes(fences: Codes, count: int, codes: Codes, left: Positions, right: Positions) -> None:
+    """Where each code would stand among the first `count` fences.
+
+    Each search begins where the code would be if fences were evenly spaced, and goes on in steps that
+    double, then halve: O(1) for numbered keys, and at most twice the steps of halving alone for any.
+    """
+    least, most = np.uint64(0), np.uint64(0)
+    if count:
+        least, most = fences[0], fences[count - 1]
+    scale = np.float64(count - 1) / max(np.float64(most - least), 1.0)
+    for row in range(len(codes)):
+        code = codes[row]
+        low, high = 0, count
+        if count and code > least:
+            guess = count - 1
+            if code < most:
+                guess = min(count - 1, int(np.float64(code - least) * scale))
+            step = 1
+            if fences[guess] < code:
+                low = guess + 1
+                while low + step <= count and fences[low + step - 1] < code:
+                    low += step
+                    step *= 2
+                high = min(count, low + step - 1)
+            else:
+                high = guess
+                while high >= step and fences[high - step] >= code:
+                    high -= step
+                    step *= 2
+                low = max(0, high - step + 1)
+            while low < high:
+                middle = (low + high) >> 1
+                if fences[middle] < code:
+                    low = middle + 1
+                else:
+                    high = middle
+        else:
+            high = 0
+        left[row] = low
+        while low < count and fences[low] == code:
+            low += 1
+        right[row] = low

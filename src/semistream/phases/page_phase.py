@@ -45,6 +45,7 @@ class Answered:
     oldest_age: int  # in rows admitted, of the oldest row that met these pages
     rows: int  # stream rows that met these pages
     partition: int | None  # the one that was loaded; None: several, or pages a key goes on to
+    loads: int = 1  # how many partitions' rows this answered
 
     def rate_scale(self) -> float:
         """Admitted rows since these pages were loaded last, estimated without a memory of it.
@@ -204,7 +205,7 @@ class PagePhase:
         keys = keys.take(np.flatnonzero(~same_as_previous(keys)))
         matched = np.zeros(len(taken), dtype=np.bool_)
         for batch in finder.find(keys, *self._directory.locate(keys), self._pages_bytes // 4):
-            yield from self._match(taken, self.loader.found(batch), matched, None)
+            yield from self._match(taken, self.loader.found(batch), matched, None, len(partitions))
             if self.answers.full or self.pages.held_bytes > self._pages_bytes // 2:
                 yield from self.answers.flush()
         self.finish(taken, matched)
@@ -222,7 +223,7 @@ class PagePhase:
         self.counters.wasted_loads += not len(taken)
         matched = np.zeros(len(taken), dtype=np.bool_)
         partition = first if loads == 1 else None
-        last_row_met = yield from self._match(taken, loaded, matched, partition)
+        last_row_met = yield from self._match(taken, loaded, matched, partition, loads)
         if not self._unique:
             rows = np.union1d(last_row_met, np.flatnonzero(~matched))
             yield from self._read_on(taken, loaded, rows, matched)
@@ -299,7 +300,7 @@ class PagePhase:
     # -- inside ---------------------------------------------------------------------------------
 
     def _match(
-        self, taken: Taken, loaded: Loaded, matched: NDArray[np.bool_], partition: int | None
+        self, taken: Taken, loaded: Loaded, matched: NDArray[np.bool_], partition: int | None, loads: int = 1
     ) -> Reply:
         """Note the answers of one run; returns the taken rows that met its last row."""
         number = self.bring(loaded)
@@ -320,7 +321,7 @@ class PagePhase:
             if self.answers.full:
                 yield from self.answers.flush()
         age = self.pending.admitted - int(taken.admitted.min()) if len(taken) else 0
-        self.on_answered(Answered(loaded, number, per_row, age, len(taken), partition))
+        self.on_answered(Answered(loaded, number, per_row, age, len(taken), partition, loads))
         self.pages.drop(number)
         return np.concatenate(met_last) if met_last and not self._unique else np.empty(0, dtype=np.int64)
 

@@ -96,6 +96,17 @@ def delete(table: Table, place: int) -> None:
 
 
 @kernel
+def delete_codes(table: Table, codes: UInt64s) -> None:
+    """Delete the entries of these codes, all of which are there."""
+    mask = len(table) - 1
+    for i in range(len(codes)):
+        at = spread(codes[i], mask)
+        while table[at].code != codes[i] or table[at].first == NONE:
+            at = (at + 1) & mask
+        delete(table, at)
+
+
+@kernel
 def expand(first: Int64s, counts: Int32s) -> tuple[Int64s, Int64s]:
     """All (position, master row reference) pairs."""
     total = 0

@@ -26,6 +26,7 @@ UInt64s = NDArray[np.uint64]
 Int32s = NDArray[np.int32]
 Int64s = NDArray[np.int64]
 
+IN_BULK = 8  # random victims above which they are drawn and deleted together
 SAMPLE = 8  # candidates looked at for a least frequent victim
 AGING_PERIOD = 10  # hit counters halve every this many lookups per entry
 FILL = 0.75  # share of the pool that live rows may fill: the rest is room to move them
@@ -68,6 +69,13 @@ class RowCache:
     def __len__(self) -> int:
         return self._count
 
+    @property
+    def spare(self) -> int:
+        """How many more keys fit without giving one up, as far as the rows held now tell."""
+        spare = int(self._pool.limit * FILL) - self._pool.live_bytes
+        per_key = max(1.0, self._pool.live_bytes / max(1, self._count))
+        return max(0, min(self.capacity - self._count, int(spare / per_key)))
+
     def look_up(self, codes: UInt64s) -> tuple[Int64s, Int32s]:
         """Reference of the first master row of each code's entry (NONE: a miss), and how many rows
         there are. Counts the hits. For hashed codes an entry is only a candidate."""
@@ -98,6 +106,9 @@ class RowCache:
         wanted = np.flatnonzero(entries.places_of(self._table, codes) == NONE)
         hits = (estimates * (AGING_PERIOD * self.capacity)).astype(np.float32)
         free = self.capacity - self._count
+        if len(wanted) - free > IN_BULK and self.replacement is Replacement.RANDOM:
+            self._evict_at_random(min(len(wanted) - free, self._count))
+            free = self.capacity - self._count
         chosen = [*wanted[:free]]
         self._insert(np.array(chosen, dtype=np.int64), codes, first, counts, hits)
         for i in wanted[free:]:
@@ -133,6 +144,11 @@ class RowCache:
             return False
         if self.sources.pinned and not self._pool.room_for(size):
             return False
+        short = self._pool.live_bytes + size - room
+        if short > 0 and self._count and self.replacement is Replacement.RANDOM:
+            entries_short = int(short * self._count / max(1, self._pool.live_bytes))
+            if entries_short > IN_BULK:
+                self._evict_at_random(min(entries_short, self._count))
         while self._pool.live_bytes + size > room and self._count:
             if not self._evict_for(estimate):
                 return False
@@ -191,6 +207,18 @@ class RowCache:
             if self._count * SAMPLE < len(self._table):  # drawing would take long
                 places.extend(np.flatnonzero(used != NONE)[: wanted - len(places)])
         return int(min(places, key=lambda place: float(hits[place])))
+
+    def _evict_at_random(self, wanted: int) -> None:
+        """Give up so many entries, any of them, at once."""
+        used = np.flatnonzero(self._table["first"] != NONE)
+        victims = self._table[self._random.choice(used, wanted, replace=False)]
+        entries.delete_codes(self._table, np.ascontiguousarray(victims["code"]))
+        counts = victims["count"].astype(np.int64)
+        within = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
+        self._pool.release(np.repeat(victims["first"], counts) + within)
+        self._count -= wanted
+        self.evictions += wanted
+        self.rows -= int(counts.sum())
 
     def _evict(self, place: int) -> None:
         first, count = int(self._table["first"][place]), int(self._table["count"][place])
