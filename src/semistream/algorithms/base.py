@@ -27,14 +27,16 @@ import pyarrow as pa
 from semistream.budget import Budget
 from semistream.columns import Columns
 from semistream.errors import ArgumentError
+from semistream.keys import Keys
 from semistream.phases.arrivals import ArrivalEncoder, Arrivals, Misses
+from semistream.phases.at_hand import AtHand
 from semistream.phases.front_phase import FrontPhase
 from semistream.phases.fronts import Front
 from semistream.phases.loading import Loader
 from semistream.phases.page_phase import Answered, PagePhase
 from semistream.phases.plan import Facts, Needs, Plan
 from semistream.stats import Ages, Counters
-from semistream.stores.base import PageDirectory
+from semistream.stores.base import Found, PageDirectory
 
 Batches = Iterator[pa.RecordBatch]
 
@@ -47,6 +49,8 @@ class Settings:
     pending_rows: rows that can wait at once; None: as many as the budget has room for.
     output_rows: the most rows of one output batch.
     probe_rows: the most arriving rows that probe the front at once; None: a quarter of pending_rows.
+    at_hand: answer rows at once whose pages the store has in memory, instead of letting them wait for a
+        load (MESHJOIN, R-MESHJOIN and INLJ don't: they are about something else).
     strict_paper: behave as printed where the paper's behaviour and ours differ.
     seed: of whatever the algorithm draws at random.
     """
@@ -55,6 +59,7 @@ class Settings:
     pending_rows: int | None = None
     output_rows: int = 65536
     probe_rows: int | None = None
+    at_hand: bool = False
     strict_paper: bool = False
     seed: int = 0
 
@@ -106,6 +111,7 @@ class Algorithm:
             pending_rows=settings.pending_rows,
             output_rows=settings.output_rows,
             probe_rows=settings.probe_rows,
+            at_hand=settings.at_hand and cls.uses_directory,
         )
 
     def __init__(self, workshop: Workshop, settings: Settings) -> None:
@@ -135,6 +141,16 @@ class Algorithm:
             workshop.clock,
         )
         self.page_phase.on_answered = self.after_load
+        if plan.at_hand_bytes and workshop.directory is not None:
+            self.front_phase.at_hand = AtHand(
+                workshop.loader,
+                workshop.directory,
+                self.front_phase.stream,
+                self.front_phase.answers,
+                plan.at_hand_bytes,
+                workshop.budget,
+            )
+            self.front_phase.at_hand.on_found = self.after_found
         self.pending = self.page_phase.pending
         self._account()
 
@@ -150,6 +166,9 @@ class Algorithm:
 
     def after_load(self, answered: Answered) -> None:
         """A load has answered its rows; learn from it."""
+
+    def after_found(self, keys: Keys, found: Found) -> None:
+        """Rows that were at hand have answered these keys (ascending, perhaps repeated); learn from it."""
 
     # -- the loop -------------------------------------------------------------------------------
 
@@ -241,6 +260,9 @@ class Algorithm:
         total.matched += self.front_phase.counters.cache_hits - self.front.unmatched
         total.unmatched += self.front.unmatched
         total.rows_out = self.front_phase.answers.rows_out + self.page_phase.answers.rows_out
+        if self.front_phase.at_hand is not None:
+            total.add(self.front_phase.at_hand.counters)
+            total.rows_out += self.front_phase.at_hand.rows_out
         total.evictions = self.front.evictions
         return total
 

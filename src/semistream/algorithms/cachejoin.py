@@ -22,11 +22,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from semistream.algorithms.base import Algorithm, Settings
-from semistream.keys import same_as_previous
+from semistream.keys import Keys, same_as_previous
 from semistream.phases.fronts import Front, RowFront
 from semistream.phases.page_phase import Answered
 from semistream.phases.plan import Facts, Needs
+from semistream.stores.base import Found
 from semistream.structures.rowcache import Replacement, RowCache
+from semistream.structures.views import taken
 
 Int64s = NDArray[np.int64]
 
@@ -95,6 +97,36 @@ class CacheJoin(Algorithm):
         if len(hot):
             self._promote(answered, hot)
 
+    def after_found(self, keys: Keys, found: Found) -> None:
+        """Promote what fills the cache, else what was asked for twice at once."""
+        cache = self.front.cache
+        starts = np.flatnonzero(~same_as_previous(keys))
+        asked = np.diff(np.append(starts, len(keys)))
+        spare = 0 if self.settings.strict_paper else cache.spare
+        if spare < FILLS_ABOVE * len(cache):
+            starts, asked = starts[asked > 1], asked[asked > 1]
+        begin, end = np.searchsorted(found.keys, starts), np.searchsorted(found.keys, starts, side="right")
+        whole = (end > begin) & (end - begin <= MOST_ROWS_A_KEY)
+        if not self._workshop.loader.store.unique:
+            whole &= end < len(found.keys)  # the last key's rows may go on in another batch
+        chosen = np.flatnonzero(whole)
+        chosen = chosen[np.argsort(-asked[chosen], kind="stable")][: max(spare, MOST_VICTIMS // 4)]
+        if not len(chosen):
+            return
+        counts = end[chosen] - begin[chosen]
+        rows = np.repeat(begin[chosen] - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
+        loaded = self._workshop.loader.found(taken(found.batch, rows))
+        probes = max(len(keys), min(self.front_phase.counters.rows_in, LEAST_PROBES * cache.capacity))
+        self._take_in(loaded.batch, keys.codes[starts[chosen]], counts, asked[chosen] / probes)
+        self._account()
+
+    def _take_in(
+        self, batch: pa.RecordBatch, codes: NDArray[np.uint64], counts: Int64s, rates: NDArray[np.float64]
+    ) -> None:
+        _, distinct = np.unique(codes, return_index=True)
+        if len(distinct) == len(codes):  # two keys with one hash: so rare that neither is worth code
+            self.page_phase.counters.promotions += self.front.add(batch, codes, counts, rates)
+
     def _promote(self, answered: Answered, hot: Int64s) -> None:
         """Copy the hot keys' rows into the cache, the hottest first."""
         first, counts = self._groups(answered, hot)
@@ -113,12 +145,8 @@ class CacheJoin(Algorithm):
             np.full(len(rows), answered.number, dtype=np.int32), rows, range(len(sources.schema))
         )
         batch = pa.RecordBatch.from_arrays(columns, schema=sources.schema)
-        codes = answered.loaded.keys.codes[first]
-        _, distinct = np.unique(codes, return_index=True)
-        if len(distinct) < len(codes):
-            return  # two keys of one load with one hash: so rare that neither is worth code
         evicted = self.front.evictions
-        self.page_phase.counters.promotions += self.front.add(batch, codes, counts, rates)
+        self._take_in(batch, answered.loaded.keys.codes[first], counts, rates)
         if self.front.evictions > evicted and not self.settings.strict_paper:
             raised = (1 + RATE_STEP) ** (self.front.evictions - evicted)
             self._least_rate = max(self._least_rate * min(raised, 2.0), float(rates.min()) / 2)

@@ -13,6 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from semistream.phases.arrivals import Arrivals, Misses
+from semistream.phases.at_hand import AtHand
 from semistream.phases.fronts import Front
 from semistream.stats import Counters
 from semistream.stores.base import PageDirectory
@@ -38,16 +39,17 @@ class FrontPhase:
     ) -> None:
         self.front = front
         self.counters = Counters()
+        self.at_hand: AtHand | None = None
         self.threads: set[str] = set()
         self._directory = directory
         self._partition_pages = partition_pages
-        self._stream = Sources(schema)
-        self.answers = Answers(plan, self._stream, front.sources, output_rows, output_bytes)
+        self.stream = Sources(schema)
+        self.answers = Answers(plan, self.stream, front.sources, output_rows, output_bytes)
 
     def process(self, arrivals: Arrivals) -> Generator[pa.RecordBatch, None, Misses]:
         """Yields what can be answered now, returns what has to meet its page."""
         self.threads.add(current_thread().name)
-        number = self._stream.add(arrivals.batch, held=0)  # the caller's own memory
+        number = self.stream.add(arrivals.batch, held=0)  # the caller's own memory
         here = references(number, arrivals.rows)
         null, foreign = arrivals.keys.null, arrivals.keys.foreign
         rows = np.flatnonzero(~(null | foreign))
@@ -63,12 +65,14 @@ class FrontPhase:
         left = yield from self.front.answer(arrivals, number, rows, partitions, self.answers)
         self.counters.cache_hits += len(rows) - len(left)
         self.counters.cache_misses += candidates - len(rows) + len(left)
+        if self.at_hand is not None:
+            left = yield from self.at_hand.answer(arrivals, number, left)
         if not self.front.by_page:
             left, spanning = self._locate(arrivals, here, left, partitions)
         left = np.concatenate([left, spanning]) if len(spanning) else left
         yield from self.answers.flush()
         misses = self._copy(arrivals, number, left, partitions)
-        self._stream.drop(number)
+        self.stream.drop(number)
         return misses
 
     def _locate(
@@ -99,6 +103,6 @@ class FrontPhase:
     def _copy(self, arrivals: Arrivals, number: int, rows: Int64s, partitions: Int64s) -> Misses:
         """A slice would keep the whole arriving batch alive as long as one of its rows waits."""
         numbers = np.full(len(rows), number, dtype=np.int32)
-        columns = self._stream.gather(numbers, rows, range(len(self._stream.schema)))
-        batch = pa.RecordBatch.from_arrays(columns, schema=self._stream.schema)
+        columns = self.stream.gather(numbers, rows, range(len(self.stream.schema)))
+        batch = pa.RecordBatch.from_arrays(columns, schema=self.stream.schema)
         return Misses(batch, arrivals.keys.codes[rows], partitions[rows])

@@ -45,7 +45,7 @@ class Loader:
     def __init__(self, store: Store, codec: KeyCodec, payload: Sequence[str]) -> None:
         self.store = store
         self._codec = codec
-        self._payload = list(payload)
+        self.payload = list(payload)
         self._columns = [*store.key, *payload]
         self._keys = len(store.key)
         self.exact = codec.exact

@@ -204,8 +204,8 @@ class PagePhase:
         keys = waiting.take(order(waiting))
         keys = keys.take(np.flatnonzero(~same_as_previous(keys)))
         matched = np.zeros(len(taken), dtype=np.bool_)
-        for batch in finder.find(keys, *self._directory.locate(keys), self._pages_bytes // 4):
-            yield from self._match(taken, self.loader.found(batch), matched, None, len(partitions))
+        for found in finder.find(keys, *self._directory.locate(keys), self._pages_bytes // 4):
+            yield from self._match(taken, self.loader.found(found.batch), matched, None, len(partitions))
             if self.answers.full or self.pages.held_bytes > self._pages_bytes // 2:
                 yield from self.answers.flush()
         self.finish(taken, matched)

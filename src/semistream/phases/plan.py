@@ -44,6 +44,7 @@ class Needs:
     intermediate_share: float = 0.0  # of the memory, for rows between two threads
     output_rows: int = 65536
     probe_rows: int | None = None
+    at_hand: bool = False  # rows are found singly on their way in
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,7 @@ class Plan:
     front_bytes: int
     front_entries: int
     intermediate_bytes: int
+    at_hand_bytes: int
 
     @property
     def largest_row(self) -> int:
@@ -99,6 +101,7 @@ def make_plan(memory: int, needs: Needs, facts: Facts, name: str) -> Plan:
     least_front = _least_front(needs, facts, page)
     fixed = least_pages + 2 * least_output + 2 * least_arrivals + facts.directory_least
     minimum = fixed + least_pending + least_front + intermediate
+    minimum += facts.layout.max_bytes if needs.at_hand else 0
     if memory < minimum:
         raise BudgetError(
             f"memory={format_bytes(memory)} is too small: {name} needs at least {format_bytes(minimum)} "
@@ -109,6 +112,8 @@ def make_plan(memory: int, needs: Needs, facts: Facts, name: str) -> Plan:
     spare = memory - minimum
     intermediate += int(spare * needs.intermediate_share)
     spare -= int(spare * needs.intermediate_share)
+    at_hand = facts.layout.max_bytes + spare // 12 if needs.at_hand else 0
+    spare -= spare // 12 if needs.at_hand else 0
     directory = facts.directory_least + min(facts.directory_full - facts.directory_least, spare // 8)
     output = least_output + spare // 24
     arrivals = least_arrivals + spare // 16
@@ -144,6 +149,7 @@ def make_plan(memory: int, needs: Needs, facts: Facts, name: str) -> Plan:
         front_bytes=front,
         front_entries=_front_entries(front, needs, facts),
         intermediate_bytes=intermediate,
+        at_hand_bytes=at_hand,
     )
 
 

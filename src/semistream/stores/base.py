@@ -55,12 +55,20 @@ class PageRun:
         return len(self.offsets) - 1
 
 
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Rows that a finder found: row i of `batch` has key number `keys[i]` of those asked for, ascending."""
+
+    batch: pa.RecordBatch
+    keys: NDArray[np.int64]
+
+
 class RowFinder(Protocol):
     """Single rows by their keys, where bringing whole pages would be the larger part of the work."""
 
-    def find(self, keys: Keys, first: Pages, last: Pages, most_bytes: int) -> Iterator[pa.RecordBatch]:
-        """All rows that have these keys (ascending, distinct, none null or foreign), which can be on pages
-        `first` to `last` (as a directory locates them), in batches of about `most_bytes` and in key order."""
+    def find(self, keys: Keys, first: Pages, last: Pages, most_bytes: int) -> Iterator[Found]:
+        """All rows that have these keys (ascending, perhaps repeated, none null or foreign), which can be on
+        pages `first` to `last` (as a directory locates them), in batches of about `most_bytes`."""
         ...
 
 

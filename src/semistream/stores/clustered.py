@@ -23,11 +23,10 @@ from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
-import pyarrow as pa
 
 from semistream.errors import ArgumentError, StoreError
 from semistream.keys import Keys
-from semistream.stores.base import PageLayout, PageRun, Pages, RowFinder, Version
+from semistream.stores.base import Found, PageLayout, PageRun, Pages, RowFinder, Version
 from semistream.stores.directory import FenceDirectory, places_of
 from semistream.stores.leaves import LeafCache, Places
 from semistream.stores.manifest import (
@@ -158,7 +157,7 @@ class _MappedFinder:
     columns: list[str]
     places_of: Callable[[Pages], Places]
 
-    def find(self, keys: Keys, first: Pages, last: Pages, most_bytes: int) -> Iterator[pa.RecordBatch]:
+    def find(self, keys: Keys, first: Pages, last: Pages, most_bytes: int) -> Iterator[Found]:
         return self.mapped.find(keys, first, last, self.columns, self.places_of, most_bytes)
 
 

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from semistream.errors import CorruptStoreError, StoreError
 from semistream.keys import Keys
 from semistream.keys.kinds import Counted, Text, master_kind
-from semistream.stores.base import Pages
+from semistream.stores.base import Found, Pages
 from semistream.stores.checksums import checksums
 from semistream.stores.ipc_layout import places_in_batch
 from semistream.stores.leaves import Places
@@ -120,9 +120,8 @@ class MappedPages:
         columns: Sequence[str],
         places_of: Callable[[Pages], Places],
         most_bytes: int,
-    ) -> Iterator[pa.RecordBatch]:
-        """The rows that have these ascending keys, which can be on pages `first` to `last`, in batches of
-        about `most_bytes`."""
+    ) -> Iterator[Found]:
+        """See `RowFinder.find`."""
         self._check_unchanged()
         wanted, on_page = _pairs(first, last)
         if not len(wanted):
@@ -180,7 +179,7 @@ class MappedPages:
         page_of: Int64s,
         columns: Sequence[str],
         most_bytes: int,
-    ) -> Iterator[pa.RecordBatch]:
+    ) -> Iterator[Found]:
         how, stored = self._key, self._manifest.stored
         assert how is not None
         # Key columns first: that is where they are searched.
@@ -193,12 +192,11 @@ class MappedPages:
         data = chosen.data if chosen.data is not None else np.zeros(0, np.uint8)
         state = np.array([0, 0, 0, -1], dtype=np.int64)
         while state[KEY] < len(wanted):
-            left = len(wanted) - int(state[KEY])
-            picked = PickedRows(schema, max(1, min(left, most_bytes // 16)))
+            picked = PickedRows(schema, self._capacity(schema, len(wanted) - int(state[KEY]), most_bytes))
             pick_rows(
                 messages, where, page_of, how.widths, how.signs, how.offset_width,
                 chosen.codes, offsets, data, picked.kinds, picked.widths, picked.values,
-                picked.validity, picked.bits, picked.starts, picked.ends, picked.nulls,
+                picked.validity, picked.bits, picked.starts, picked.ends, picked.nulls, picked.origins,
                 state, picked.capacity, most_bytes,
             )  # fmt: skip
             if state[BAD_PAGE] >= 0:
@@ -207,7 +205,13 @@ class MappedPages:
                     f"{self._remedy}"
                 )
             if state[ROWS]:
-                yield picked.batch(int(state[ROWS])).select(list(columns))
+                count = int(state[ROWS])
+                yield Found(picked.batch(count).select(list(columns)), wanted[picked.origins[:count]])
+
+    def _capacity(self, schema: pa.Schema, keys: int, most_bytes: int) -> int:
+        """Rows of one batch: no more than there are keys, where each has one, or than fit."""
+        fitting = max(1, most_bytes // PickedRows.row_bytes(schema))
+        return min(keys, fitting) if self._manifest.unique else fitting
 
 
 def _searched_key(manifest: Manifest) -> _SearchedKey | None:

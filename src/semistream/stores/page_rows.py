@@ -243,6 +243,7 @@ def pick_rows(
     starts: Addresses,
     ends: Int64s,
     nulls: Int64s,
+    origins: Int64s,
     state: Int64s,
     most_rows: int,
     most_bytes: int,
@@ -304,6 +305,7 @@ def pick_rows(
                 total += _put_row(
                     pointers, slot, kinds, widths, row, out, values, validity, bits, starts, ends, nulls
                 )
+                origins[out] = begin + i
                 out += 1
                 row += 1
                 state[GIVEN] += 1

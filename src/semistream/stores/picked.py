@@ -32,6 +32,15 @@ class PickedRows:
         self.starts = np.empty((varying, capacity), np.uint64)
         self.ends = np.zeros((varying, capacity + 1), np.int64)
         self.nulls = np.zeros(len(schema), np.int64)
+        self.origins = np.empty(capacity, np.int64)  # which key each row has
+
+    @staticmethod
+    def row_bytes(schema: pa.Schema) -> int:
+        """What a row takes here, beside its bytes of any length."""
+        columns = [column_of(field.type) for field in schema]
+        fixed = sum(column.width for column in columns if column.kind is Kind.FIXED)
+        varying = sum(column.kind in (Kind.OFFSETS_32, Kind.OFFSETS_64) for column in columns)
+        return fixed + 24 * varying + len(schema) // 4 + 9
 
     def batch(self, rows: int) -> pa.RecordBatch:
         """The first rows as a record batch; the bytes of any length are copied now."""

@@ -84,6 +84,11 @@ class Answers:
         return NOTE_BYTES * self.rows + GATHER_BYTES * self._gathering + self.flushing_bytes
 
     @property
+    def most_rows(self) -> int:
+        """Of one output batch."""
+        return self._most_rows
+
+    @property
     def room(self) -> int:
         """Answers that can still be noted before a flush is due; at least 1."""
         return max(1, self._most_rows - self.rows)
