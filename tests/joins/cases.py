@@ -43,6 +43,7 @@ class Case:
     collide: bool  # whether two columns have one name
     status: bool
     page_rows: int | None
+    on_disk: bool  # a clustered copy in the page cache, whose rows are at hand; else a table in memory
     spare: float  # memory above the least, as a share of the least
     hash_mask: int | None  # bits that the key hash keeps
     settings: tuple[tuple[str, Any], ...]
@@ -177,6 +178,7 @@ def cases(draw: st.DrawFn, algorithm: str, how: str) -> Case:
         collide=draw(st.booleans()) and bool(master_payload) and bool(stream_payload),
         status=draw(st.booleans()),
         page_rows=draw(st.integers(1, 12) | st.integers(1, 64) | st.none()),
+        on_disk=draw(st.integers(0, 7)) == 0,
         spare=draw(st.sampled_from([0.0, 0.02]) | st.floats(0.1, 3) | st.floats(1, 4) | st.floats(4, 20)),
         hash_mask=draw(st.sampled_from([None, None, 0, 3])),
         settings=tuple(sorted(draw(_settings(algorithm)).items())),

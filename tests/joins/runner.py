@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
@@ -17,6 +19,8 @@ from numpy.typing import NDArray
 import semistream.keys
 from semistream import SemiStreamJoin
 from semistream.errors import BudgetError
+from semistream.stores.base import Store
+from semistream.stores.clustered_build import build
 from semistream.stores.memory import MemoryStore
 from tests.joins.cases import Case
 from tests.joins.oracle import Expected, difference, rows_of
@@ -77,12 +81,18 @@ class _Run:
         self.case = case
         self.master = case.master()
         self.batches = case.stream()
-        self.store = MemoryStore(self.master, list(case.on().values()), case.page_rows)
+        self.store = self._stored(list(case.on().values()))
         self.join: SemiStreamJoin
         self.memory = 0
         self.out: list[pa.RecordBatch] = []
         self.pushed = 0
         self.waited = False
+
+    def _stored(self, key: list[str]) -> Store:
+        if not self.case.on_disk:
+            return MemoryStore(self.master, key, self.case.page_rows)
+        with tempfile.TemporaryDirectory() as folder:  # open files outlive their folder
+            return build(self.master, Path(folder) / "master", key, page_rows=self.case.page_rows)
 
     def run(self) -> Tally:
         case = self.case

@@ -96,6 +96,7 @@ WORKING = Case(
     columns=None,
     collide=False,
     status=True,
+    on_disk=False,
     page_rows=4,
     spare=1.0,
     hash_mask=3,

@@ -105,6 +105,8 @@ class CacheJoin(Algorithm):
         spare = 0 if self.settings.strict_paper else cache.spare
         if spare < FILLS_ABOVE * len(cache):
             starts, asked = starts[asked > 1], asked[asked > 1]
+            if not len(starts):
+                return
         begin, end = np.searchsorted(found.keys, starts), np.searchsorted(found.keys, starts, side="right")
         whole = (end > begin) & (end - begin <= MOST_ROWS_A_KEY)
         if not self._workshop.loader.store.unique:
@@ -123,8 +125,8 @@ class CacheJoin(Algorithm):
     def _take_in(
         self, batch: pa.RecordBatch, codes: NDArray[np.uint64], counts: Int64s, rates: NDArray[np.float64]
     ) -> None:
-        _, distinct = np.unique(codes, return_index=True)
-        if len(distinct) == len(codes):  # two keys with one hash: so rare that neither is worth code
+        # Two keys with one hash: so rare that neither is worth code.
+        if self._workshop.loader.exact or len(np.unique(codes)) == len(codes):
             self.page_phase.counters.promotions += self.front.add(batch, codes, counts, rates)
 
     def _promote(self, answered: Answered, hot: Int64s) -> None:

@@ -47,7 +47,7 @@ class JoinSpec:
             memory=memory,
             algorithm=self.algorithm,
             status=self.status,
-            **dict(self.settings),
+            **{"at_hand": True, **dict(self.settings)},  # no row waits for a later task: why queue it?
         )
 
 

@@ -125,14 +125,14 @@ class ClusteredStore(PagedStore):
 
     def close(self) -> None:
         if not self._closed:
-            self._reader.close()
             if self._mapped is not None:
                 self._mapped.close()
+            self._reader.close()
         super().close()
 
     def _mapped_pages(self) -> MappedPages | None:
         if self._mapped is None and self._io == "cached" and MappedPages.possible(self.manifest):
-            self._mapped = MappedPages(self._folder, self.manifest, rebuild(self._path))
+            self._mapped = MappedPages(self._reader.data, self.manifest, rebuild(self._path))
         return self._mapped
 
     def _runs(self, pages: Pages, columns: list[str]) -> Iterator[PageRun]:

@@ -43,14 +43,14 @@ class PageFiles:
     def __init__(self, paths: list[Path], sizes: list[int], io: str, remedy: str) -> None:
         if io not in IO_MODES:
             raise ArgumentError(f"io={io!r} isn't known; choose one of {', '.join(IO_MODES)}")
-        self._paths = paths
+        self.paths = paths
         self._remedy = remedy
         self._direct = io == "direct"
-        self._descriptors: list[int] = []
+        self.descriptors: list[int] = []
         try:
             for path, size in zip(paths, sizes, strict=True):
-                self._descriptors.append(self._open(path))
-                found = os.fstat(self._descriptors[-1]).st_size
+                self.descriptors.append(self._open(path))
+                found = os.fstat(self.descriptors[-1]).st_size
                 if found != size:
                     raise CorruptStoreError(f"{path} has {found} bytes, {size} were written; {remedy}")
         except BaseException:
@@ -66,9 +66,9 @@ class PageFiles:
             yield self._read(int(pages[begin]), wanted)
 
     def close(self) -> None:
-        for descriptor in self._descriptors:
+        for descriptor in self.descriptors:
             os.close(descriptor)
-        self._descriptors = []
+        self.descriptors = []
 
     def _open(self, path: Path) -> int:
         flags = os.O_RDONLY | (os.O_DIRECT if self._direct else 0)
@@ -83,11 +83,11 @@ class PageFiles:
 
     def _read(self, first: int, places: Places) -> Stretch:
         number = int(places.file[0])
-        if number >= len(self._paths):
+        if number >= len(self.paths):
             raise CorruptStoreError(
-                f"page {first} points to file {number} of {len(self._paths)}; {self._remedy}"
+                f"page {first} points to file {number} of {len(self.paths)}; {self._remedy}"
             )
-        path = self._paths[number]
+        path = self.paths[number]
         begin = int(places.offset[0])
         end = int(places.offset[-1] + places.length[-1])
         if self._direct:
@@ -95,7 +95,7 @@ class PageFiles:
         else:
             start, stop = begin, end
         data = _aligned(stop - start)
-        got = self._fill(path, self._descriptors[number], data, start, end - start)
+        got = self._fill(path, self.descriptors[number], data, start, end - start)
         if got < end - start:
             raise CorruptStoreError(
                 f"{path} ends at byte {start + got}, within pages {first} to {first + len(places) - 1}; "

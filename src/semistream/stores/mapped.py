@@ -20,7 +20,6 @@ import os
 import resource
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -31,6 +30,7 @@ from semistream.keys import Keys
 from semistream.keys.kinds import Counted, Text, master_kind
 from semistream.stores.base import Found, Pages
 from semistream.stores.checksums import checksums
+from semistream.stores.device import PageFiles
 from semistream.stores.ipc_layout import places_in_batch
 from semistream.stores.leaves import Places
 from semistream.stores.manifest import Manifest
@@ -55,24 +55,25 @@ class _SearchedKey:
 class MappedPages:
     """The page files of one version, mapped. Thread-safe."""
 
-    def __init__(self, folder: Path, manifest: Manifest, remedy: str) -> None:
+    def __init__(self, files: PageFiles, manifest: Manifest, remedy: str) -> None:
         self._manifest, self._remedy = manifest, remedy
-        self._paths = [folder / entry.name for entry in manifest.data_files]
+        # Open already: a version that has been replaced may be gone from its folder.
+        self._paths, self._descriptors = files.paths, files.descriptors
         self._maps: list[mmap.mmap] = []
         self._files: list[NDArray[np.uint8]] = []
-        self._descriptors: list[int] = []
         self._found: list[tuple[int, int]] = []
         self._verified = np.zeros(manifest.pages // 8 + 1, np.uint8)
         self._key = _searched_key(manifest)
         try:
-            for path in self._paths:
-                self._descriptors.append(os.open(path, os.O_RDONLY))
-                self._found.append(_identity(self._descriptors[-1]))
-                self._maps.append(mmap.mmap(self._descriptors[-1], 0, prot=mmap.PROT_READ))
+            for descriptor in self._descriptors:
+                self._found.append(_identity(descriptor))
+                self._maps.append(mmap.mmap(descriptor, 0, prot=mmap.PROT_READ))
                 self._files.append(_writable_view(self._maps[-1]))
         except (OSError, ValueError) as error:
             self.close()
-            raise StoreError(f"{path} can't be mapped into memory ({error}); {remedy}") from error
+            raise StoreError(
+                f"{self._paths[0].parent} can't be mapped into memory ({error}); {remedy}"
+            ) from error
         self._bases = np.array([file.ctypes.data for file in self._files], dtype=np.uint64)
 
     @staticmethod
@@ -138,9 +139,7 @@ class MappedPages:
         self._files.clear()
         for mapped in self._maps:
             mapped.close()
-        for descriptor in self._descriptors:
-            os.close(descriptor)
-        self._maps, self._descriptors = [], []
+        self._maps = []
 
     def _check_unchanged(self) -> None:
         """An immutable file that was written to is not what was verified."""

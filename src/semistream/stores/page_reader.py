@@ -32,11 +32,11 @@ class PageReader:
         self._root = root
         leaf_fields = [*root.schema, pa.field("rows", pa.int64())]
         self._leaf_schema = pa.schema(leaf_fields)
-        self._data = _open(folder, manifest.data_files, io, remedy)
+        self.data = _open(folder, manifest.data_files, io, remedy)
         try:
             self._leaves = _open(folder, manifest.leaf_files, io, remedy)
         except BaseException:
-            self._data.close()
+            self.data.close()
             raise
 
     @property
@@ -76,7 +76,7 @@ class PageReader:
         schema = pa.schema(
             [manifest.schema.field(name) for name in columns], metadata=manifest.schema.metadata
         )
-        for stretch in self._data.stretches(pages, places):
+        for stretch in self.data.stretches(pages, places):
             parsed = [
                 self._parse(stretch, at, manifest.stored).select(columns) for at in range(len(stretch.begins))
             ]
@@ -93,7 +93,7 @@ class PageReader:
             reads, bytes_read = 0, 0
 
     def close(self) -> None:
-        self._data.close()
+        self.data.close()
         self._leaves.close()
 
     def _keys(self, batch: pa.RecordBatch) -> list[pa.Array]:

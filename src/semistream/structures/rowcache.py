@@ -210,8 +210,15 @@ class RowCache:
 
     def _evict_at_random(self, wanted: int) -> None:
         """Give up so many entries, any of them, at once."""
-        used = np.flatnonzero(self._table["first"] != NONE)
-        victims = self._table[self._random.choice(used, wanted, replace=False)]
+        if wanted * SAMPLE < self._count:  # there are enough to be met by chance
+            drawn = np.empty(0, dtype=np.int64)
+            while len(drawn) < wanted:
+                more = self._random.integers(len(self._table), size=8 * wanted)
+                drawn = np.unique(np.concatenate([drawn, more[self._table["first"][more] != NONE]]))
+            chosen = self._random.permutation(drawn)[:wanted]
+        else:
+            chosen = self._random.permutation(np.flatnonzero(self._table["first"] != NONE))[:wanted]
+        victims = self._table[chosen]
         entries.delete_codes(self._table, np.ascontiguousarray(victims["code"]))
         counts = victims["count"].astype(np.int64)
         within = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)

@@ -68,6 +68,7 @@ class RowPool:
         self.limit = limit
         self._live = np.zeros(64, dtype=np.int64)
         self._total = np.zeros(64, dtype=np.int64)
+        self._size = np.zeros(64, dtype=np.int64)
         self._mine: set[int] = set()
         self.moved_rows = 0
 
@@ -84,9 +85,7 @@ class RowPool:
     @property
     def live_bytes(self) -> int:
         """Bytes of the rows that are still wanted, estimated by their share of each batch."""
-        return sum(
-            self.sources.bytes_of(n) * int(self._live[n]) // max(1, int(self._total[n])) for n in self._mine
-        )
+        return int((self._size * self._live // np.maximum(self._total, 1)).sum())
 
     def append(self, batch: pa.RecordBatch, rows: int) -> Int64s:
         """Keep a compact batch of `rows` rows (one without columns doesn't know); returns their
@@ -98,7 +97,9 @@ class RowPool:
             grow = np.zeros(max(64, number), dtype=np.int64)
             self._live = np.concatenate([self._live, grow])
             self._total = np.concatenate([self._total, grow])
+            self._size = np.concatenate([self._size, grow])
         self._live[number] = self._total[number] = rows
+        self._size[number] = self.sources.bytes_of(number)
         self._mine.add(number)
         return references(number, rows)
 
@@ -187,5 +188,5 @@ class RowPool:
 
     def _forget(self, number: int) -> None:
         self._mine.discard(number)
-        self._live[number] = self._total[number] = 0
+        self._live[number] = self._total[number] = self._size[number] = 0
         self.sources.drop(number)
