@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from semistream.spark.pipeline.analysis import column, with_columns
@@ -56,11 +56,11 @@ class Output:
                     )
         return self._with_derived(empty)
 
-    def rows(self, spark: SparkSession, batch: DataFrame, sink: Sink) -> DataFrame:
+    def rows(self, batch: DataFrame, sink: Sink) -> DataFrame:
         """The warehouse's rows of a batch."""
         kept = batch.filter(column(REASON).isNull()) if REASON in batch.columns else batch
         if self.new_rows is not None:
-            kept = _told_apart(spark, kept, self.new_rows, sink)
+            kept = _told_apart(kept, self.new_rows, sink)
         return self._with_derived(kept)
 
     def _with_derived(self, df: DataFrame) -> DataFrame:
@@ -91,13 +91,11 @@ class Output:
             )
 
 
-def _told_apart(spark: SparkSession, df: DataFrame, new_rows: NewRows, sink: Sink) -> DataFrame:
+def _told_apart(df: DataFrame, new_rows: NewRows, sink: Sink) -> DataFrame:
     """Whether the warehouse lacked a row's key before this batch. A null key is never there."""
-    seen = sink.keys(spark, new_rows.key)
-    if seen is None:
+    known = sink.known(df.select(*(column(name) for name in new_rows.key)).distinct())
+    if known is None:
         return df.withColumn(new_rows.column, F.lit(True))
-    asked = F.broadcast(df.select(*(column(name) for name in new_rows.key)).distinct())
-    known = seen.join(asked, list(new_rows.key), "left_semi").distinct()
     marked = df.join(F.broadcast(known.withColumn(new_rows.column, F.lit(False))), list(new_rows.key), "left")
     return marked.withColumn(new_rows.column, F.coalesce(column(new_rows.column), F.lit(True)))
 

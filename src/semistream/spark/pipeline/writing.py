@@ -39,7 +39,7 @@ class BatchWriter:
             self._query = _query_id(self.session or spark, self.name)
         written = BatchId(self._query, number)
         # Only the first batch of a run can have been written before.
-        if first and self.sink.has(spark, written):
+        if first and self.sink.resume(spark, written):
             # State and watermark are part of the batch, and move on only when it runs.
             batch.write.format("noop").mode("overwrite").save()
             return
@@ -47,8 +47,10 @@ class BatchWriter:
         rows = batch.persist() if twice else batch
         try:
             if self.quarantine is not None:
+                if first:
+                    self.quarantine.resume(spark, written)
                 self.quarantine.write(quarantined(rows, self.stream, self.sources), written)
-            self.sink.write(self.output.rows(spark, rows, self.sink), written)
+            self.sink.write(self.output.rows(rows, self.sink), written)
         finally:
             if twice:
                 rows.unpersist()

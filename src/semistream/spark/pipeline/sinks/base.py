@@ -32,11 +32,13 @@ class Sink(Protocol):
     def check(self, spark: SparkSession, schema: StructType) -> None:
         """Raise what can be known to be wrong before the start. Nothing is written."""
 
-    def has(self, spark: SparkSession, batch: BatchId) -> bool:
-        """Whether this batch was written before: its query ended between that and its own note of it."""
+    def resume(self, spark: SparkSession, batch: BatchId) -> bool:
+        """Whether this batch, the first of a run, was written before: the run before ended between that and
+        its note of it. What it left half done is removed."""
 
     def write(self, df: DataFrame, batch: BatchId) -> None:
         """Write the whole batch, or nothing."""
 
-    def keys(self, spark: SparkSession, names: tuple[str, ...]) -> DataFrame | None:
-        """These columns of what was written so far; None where nothing was."""
+    def known(self, asked: DataFrame) -> DataFrame | None:
+        """Which of these keys the warehouse has, each once; None where it has no rows. The columns of `asked`
+        are some of the warehouse's."""

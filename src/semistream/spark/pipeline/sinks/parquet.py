@@ -15,6 +15,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from semistream.spark.pipeline.analysis import column
@@ -48,7 +49,10 @@ class ParquetSink:
                 "path", f"{folder} holds {strangers[0]!r}, which no pipeline wrote: give a folder of its own"
             )
 
-    def has(self, spark: SparkSession, batch: BatchId) -> bool:
+    def resume(self, spark: SparkSession, batch: BatchId) -> bool:
+        staging = self._staging()
+        for left in staging.glob(f"{batch.query[:8]}-*") if staging.is_dir() else ():
+            shutil.rmtree(left, ignore_errors=True)
         return self._final(batch).exists()
 
     def write(self, df: DataFrame, batch: BatchId) -> None:
@@ -56,11 +60,8 @@ class ParquetSink:
 
     def stage(self, df: DataFrame, batch: BatchId) -> Path:
         """Write the batch to where no reader looks."""
-        staging = self._staging()
-        for left in staging.glob(f"{batch.query[:8]}-*") if staging.is_dir() else ():
-            shutil.rmtree(left, ignore_errors=True)  # by a process that was killed
-        # Another process that was killed may still have tasks that write: they get a folder of their own.
-        folder = staging / f"{batch.label}-{uuid4().hex[:8]}"
+        # Tasks of a driver that was killed may still be writing: each attempt has a folder of its own.
+        folder = self._staging() / f"{batch.label}-{uuid4().hex[:8]}"
         # The session of a batch is the query's own copy. Few read INT96, Spark's default, as it was meant.
         df.sparkSession.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
         writer = df.write.option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false")
@@ -80,10 +81,11 @@ class ParquetSink:
         with suppress(OSError):  # another pipeline stages there
             staged.parent.rmdir()
 
-    def keys(self, spark: SparkSession, names: tuple[str, ...]) -> DataFrame | None:
+    def known(self, asked: DataFrame) -> DataFrame | None:
         if not any(Path(self.path).glob(f"{BATCH_COLUMN}=*")):
             return None
-        return spark.read.parquet(f"file://{self.path}").select(*(column(name) for name in names))
+        files = asked.sparkSession.read.schema(asked.schema).parquet(f"file://{self.path}")
+        return having(files.select(*(column(name) for name in asked.columns)), asked)
 
     def _final(self, batch: BatchId) -> Path:
         return Path(self.path) / f"{BATCH_COLUMN}={batch.label}"
@@ -91,6 +93,11 @@ class ParquetSink:
     def _staging(self) -> Path:
         path = Path(self.path)
         return path.with_name(f".{path.name}.staging")
+
+
+def having(rows: DataFrame, asked: DataFrame) -> DataFrame:
+    """Of the keys asked for, those that these rows have; each file is read for its key columns only."""
+    return rows.join(F.broadcast(asked), list(asked.columns), "left_semi").distinct()
 
 
 def check_folder(place: Place, path: str) -> None:
