@@ -75,7 +75,7 @@ class Database(Protocol):
 
 
 def connect(url: str) -> Database:
-    """A connection to the database that the URL names; `${NAME}`s are taken from this process's environment."""
+    """A connection to the database of the URL, its `${NAME}`s taken from this process's environment."""
     scheme = url.partition(":")[0]
     if scheme == "sqlite":
         from semistream.spark.pipeline.sinks.sqlite import SqliteDatabase
@@ -96,13 +96,13 @@ def check_columns(target: Target, there: Iterable[str], unique: Iterable[Iterabl
     missing = [name for name in target.schema.names if name not in names]
     if missing:
         raise StoreError(
-            f"table {target.table} has no column {missing[0]!r}: add it, choose others with columns = [...], or "
-            "name a table that isn't there yet"
+            f"table {target.table} has no column {missing[0]!r}: add it, choose others with columns = [...], "
+            "or name a table that isn't there yet"
         )
     if target.key and set(target.key) not in [set(columns) for columns in unique]:
         raise StoreError(
-            f"table {target.table} has no unique constraint on {', '.join(target.key)}: an upsert by this key "
-            "needs one, add it"
+            f"table {target.table} has no unique constraint on {', '.join(target.key)}: an upsert by this "
+            "key needs one, add it"
         )
 
 
@@ -113,8 +113,8 @@ def checked_rows(target: Target, rows: Iterable[pa.RecordBatch]) -> Iterator[pa.
             nulls = batch.column(name).null_count
             if nulls:
                 raise StoreError(
-                    f"{nulls} rows have a null in {name!r}, which is part of the sink's key: give them a value in "
-                    "[columns], or leave them out with a lookup that drops or quarantines them"
+                    f"{nulls} rows have a null in {name!r}, which is part of the sink's key: give them a "
+                    "value in [columns], or have a lookup drop or quarantine them"
                 )
         if batch.num_rows:
             yield batch

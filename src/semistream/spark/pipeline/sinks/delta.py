@@ -65,14 +65,14 @@ class DeltaSink:
 
     def write(self, df: DataFrame, batch: BatchId) -> None:
         from deltalake import CommitProperties, DeltaTable, Transaction
-        from deltalake.transaction import AddAction
+        from deltalake.transaction import AddAction, RemoveAction
 
         table = self._table()
         if table is None:
             table = DeltaTable.create(self.path, self._delta_schema(df.schema), mode="ignore")
         written = df.mapInArrow(_writing(self.path, batch.label), _WRITTEN).collect()
         now = time.time_ns() // 1_000_000
-        files = [
+        files: list[AddAction | RemoveAction] = [
             AddAction(row["name"], row["bytes"], {}, now, True, json.dumps({"numRecords": row["rows"]}))
             for row in written
         ]
@@ -93,7 +93,7 @@ class DeltaSink:
             from deltalake import DeltaTable
         except ImportError as error:
             raise MissingDependencyError(
-                "a sink of format 'delta' needs deltalake, which isn't installed: pip install 'semistream[delta]'"
+                "a delta sink needs deltalake, which isn't installed: pip install 'semistream[delta]'"
             ) from error
         return DeltaTable(self.path) if DeltaTable.is_deltatable(self.path) else None
 
@@ -123,8 +123,8 @@ class DeltaSink:
             if there.get(name) != ours.get(name):
                 raise self.place.error(
                     "path",
-                    f"column {name!r} is {_shown(ours.get(name))} here, and {_shown(there.get(name))} in the table: "
-                    "cast it in [columns], choose with columns = [...], or give another table",
+                    f"column {name!r} is {_shown(ours.get(name))} here, and {_shown(there.get(name))} in the "
+                    "table: cast it in [columns], choose with columns = [...], or give another table",
                 )
 
 

@@ -1,4 +1,4 @@
-"""A table in PostgreSQL, through ADBC: rows arrive by COPY in a temporary table, and move on in one statement."""
+"""A table in PostgreSQL, through ADBC: rows come by COPY to a temporary table, and go on in one statement."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from semistream.spark.pipeline.sinks.database import (
 )
 
 _ARRIVED = "semistream_arrived"
+_WAIT_SECONDS = 60  # for another connection's transaction
 _UNIQUE = """
 SELECT i.indexrelid::bigint, a.attname::text FROM pg_index i
 JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY(i.indkey)
@@ -40,6 +41,8 @@ class PostgresqlDatabase:
         self._url = url
         with self._told():
             self._connection = dbapi.connect(resolved(url))
+        with self._cursor() as cursor:
+            cursor.execute(f"SET lock_timeout = '{_WAIT_SECONDS}s'")
 
     def check(self, target: Target) -> None:
         for field in target.schema:

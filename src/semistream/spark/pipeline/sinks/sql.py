@@ -1,7 +1,7 @@
 """A table of a database: upserts by key, or plain inserts, exactly once.
 
-One task writes a batch over one connection, with its note, in one transaction. It is opened where the task runs:
-a secret of the URL is in that process's environment, and nowhere else.
+One task writes a batch over one connection, with its note, in one transaction. It is opened where the task
+runs: a secret of the URL is in that process's environment, and nowhere else.
 """
 
 from __future__ import annotations
