@@ -88,7 +88,9 @@ class Output:
         if self.as_json:
             print(json.dumps({"error": type(error).__name__, "message": str(error)}), file=sys.stderr)
         else:
-            Console(stderr=True, highlight=False).print(Text(f"{type(error).__name__}: {error}"))
+            Console(stderr=True, highlight=False).print(
+                Text(f"{type(error).__name__}: {error}"), soft_wrap=True
+            )
 
     def _print_json(self, answer: object) -> None:
         print(json.dumps(answer))

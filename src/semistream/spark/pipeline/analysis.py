@@ -14,6 +14,13 @@ from semistream.errors import SemiStreamError
 from semistream.spark.pipeline.places import Place
 from semistream.spark.pipeline.secrets import without_values
 
+try:
+    from py4j.protocol import Py4JError
+
+    SPARK_ERRORS: tuple[type[Exception], ...] = (PySparkException, Py4JError)
+except ImportError:  # a client of Spark Connect alone
+    SPARK_ERRORS = (PySparkException,)
+
 T = TypeVar("T")
 
 
@@ -24,7 +31,7 @@ def told(place: Place, key: str, work: Callable[[], T], *written: str) -> T:
     """
     try:
         return work()
-    except PySparkException as error:
+    except SPARK_ERRORS as error:
         raise place.error(key, without_values(first_sentence(error), *written)) from error
     except SemiStreamError as error:
         raise place.error(key, without_values(str(error), *written)) from error
@@ -32,8 +39,10 @@ def told(place: Place, key: str, work: Callable[[], T], *written: str) -> T:
 
 def first_sentence(error: Exception) -> str:
     """What Spark says without its plan, its stack and its state code."""
-    line = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
-    return re.split(r" SQLSTATE: |; line \d+ pos \d+", line)[0]
+    text = str(error)
+    found = re.search(r"\[[A-Z][A-Z0-9_.]+\] [^\n]+", text)
+    line = text.strip().partition("\n")[0] if found is None else found[0]
+    return re.split(r" SQLSTATE: |; line \d+ pos \d+", line)[0] or type(error).__name__
 
 
 def column(name: str) -> Column:

@@ -77,9 +77,11 @@ class LookupTable:
 
     @property
     def pairs(self) -> dict[str, str]:
-        """Stream column: master column."""
+        """Stream column: master column. One name beside a key of one column is the stream's."""
         if isinstance(self.on, Mapping):
             return dict(self.on)
+        if self.on is not None and len(self.on) == len(self.key) == 1:
+            return {self.on[0]: self.key[0]}
         return {name: name for name in (self.on or self.key)}
 
 

@@ -106,7 +106,7 @@ class _Trips:
     def add(self, number: int, one: LookupTable, opened: _Opened) -> None:
         """Put a lookup into the trip, or into the next one."""
         place = one.place
-        pairs = _pairs(one, opened.master)
+        pairs = one.pairs
         self._check_columns(one, pairs)
         # A mask is made before the trip, of a column that must be there by then.
         masked = one.source is not None
@@ -256,10 +256,3 @@ def _how(one: LookupTable, pipeline: Pipeline) -> str:
 def _is_of(pipeline: Pipeline, one: LookupTable) -> Column:
     names = [source.name for source in pipeline.sources]
     return column(SOURCE) == F.lit(names.index(str(one.source)))
-
-
-def _pairs(one: LookupTable, made: Master) -> dict[str, str]:
-    """Stream column: master column. One name beside a key of one column is the stream's."""
-    if isinstance(one.on, tuple) and len(one.on) == len(made.key) == 1:
-        return {one.on[0]: made.key[0]}
-    return one.pairs

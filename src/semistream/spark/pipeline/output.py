@@ -67,7 +67,7 @@ class Output:
         names = list(self.columns)
         if self.new_rows is not None:
             names.append(self.new_rows.column)
-        df = with_columns(self.derived_place, df, self.derived)
+        df = with_columns(self.derived_place, df.select(*(column(name) for name in names)), self.derived)
         names += [name for name in self.derived if name not in names]
         return df.select(*(column(name) for name in (self.chosen or names)))
 

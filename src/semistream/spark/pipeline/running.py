@@ -7,11 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from semistream.errors import QueryError
-from semistream.spark.pipeline.analysis import first_sentence
+from semistream.spark.pipeline.analysis import SPARK_ERRORS, first_sentence
 from semistream.spark.pipeline.building import Built
 from semistream.spark.pipeline.failures import failure
 from semistream.spark.pipeline.file import AVAILABLE_NOW
@@ -74,7 +73,7 @@ def run_pipeline(spark: SparkSession, built: Built, tell: Tell, stopping: Stoppi
     stopping = stopping or Stopping()
     try:
         query = _start(spark, built)
-    except PySparkException as error:
+    except SPARK_ERRORS as error:
         raise QueryError(f"{built.pipeline.file}: Spark can't start it: {first_sentence(error)}") from error
     summary = Summary()
     seen = -1
@@ -97,7 +96,7 @@ def run_pipeline(spark: SparkSession, built: Built, tell: Tell, stopping: Stoppi
         if not stopped:
             # Raises what the query ended with.
             query.awaitTermination()
-    except PySparkException as error:
+    except SPARK_ERRORS as error:
         raise failure(error, built.pipeline) from error
     finally:
         if query.isActive:

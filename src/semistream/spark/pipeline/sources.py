@@ -9,9 +9,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructType
 
-from semistream.spark.pipeline.analysis import column, selected, told
+from semistream.spark.pipeline.analysis import SPARK_ERRORS, column, first_sentence, selected, told
 from semistream.spark.pipeline.file import INTERNAL, Pipeline, Source
-from semistream.spark.pipeline.secrets import resolved_options
+from semistream.spark.pipeline.secrets import resolved_options, without_values
 from semistream.spark.source import register
 from semistream.spark.source.reader import NAME as ZIPF
 
@@ -84,8 +84,12 @@ def _loaded(spark: SparkSession, source: Source, records: bool) -> DataFrame:
             schema = StructType([*schema]).add(CORRUPT, StringType())
             reader = reader.option("columnNameOfCorruptRecord", CORRUPT)
         reader = reader.schema(schema)
-    df = told(place, _blamed(source), lambda: reader.load(source.path), *written)
-    told(place, _blamed(source), lambda: df.schema, *written)  # a Connect session asks its server only now
+    try:
+        df = reader.load(source.path)
+        df.schema  # noqa: B018  a Connect session asks its server only now
+    except SPARK_ERRORS as error:
+        said = first_sentence(error)
+        raise place.error(_blamed(source, said), without_values(said, *written)) from error
     return df
 
 
@@ -104,8 +108,10 @@ def _schema(spark: SparkSession, source: Source) -> StructType | None:
     return None
 
 
-def _blamed(source: Source) -> str:
+def _blamed(source: Source, said: str) -> str:
     """The key that most likely is wrong when a source can't be loaded."""
+    if "DATA_SOURCE_NOT_FOUND" in said:
+        return "format"
     if source.format in _FILES:
         return "path"
     return "options" if source.options else "format"
@@ -118,7 +124,7 @@ def _check_same_schema(pipeline: Pipeline, frames: list[DataFrame]) -> None:
     """
     own: dict[str, set[str]] = {}
     for lookup in pipeline.lookups:
-        for name in lookup.pairs if lookup.source is not None else ():
+        for name in (*lookup.pairs, *lookup.replaces) if lookup.source is not None else ():
             own.setdefault(name, set()).add(str(lookup.source))
     schemas = [{field.name: field.dataType for field in df.schema} for df in frames]
     for name in dict.fromkeys(name for schema in schemas for name in schema):

@@ -10,13 +10,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import pyarrow as pa
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from semistream.spark.index import raised_by_worker
-from semistream.spark.pipeline.analysis import first_sentence
+from semistream.spark.pipeline.analysis import SPARK_ERRORS, first_sentence
 from semistream.spark.pipeline.places import Place
 from semistream.spark.pipeline.sinks.base import BatchId
 from semistream.spark.pipeline.sinks.database import Database, Target, connect
@@ -50,7 +49,7 @@ class SqlSink:
 
         try:
             _asked(spark, self.url, look)
-        except PySparkException as error:
+        except SPARK_ERRORS as error:
             ours = raised_by_worker(error)
             said = first_sentence(error) if ours is None else str(ours)
             raise self.place.error("table" if "table" in said else "url", said) from None
