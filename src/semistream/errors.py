@@ -54,3 +54,11 @@ class VersionGoneError(StoreError):
 
 class MissingDependencyError(SemiStreamError, ImportError):
     """An optional dependency isn't installed."""
+
+
+class PipelineError(SemiStreamError, ValueError):
+    """A pipeline file asks for something that can't be done."""
+
+
+class QueryError(SemiStreamError, RuntimeError):
+    """A running pipeline came to an end that nobody asked for."""

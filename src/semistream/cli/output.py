@@ -25,6 +25,16 @@ class Output:
         self.as_json = as_json
         self._console = Console(highlight=False)
 
+    @property
+    def console(self) -> Console:
+        """For what changes on a terminal while it is shown."""
+        return self._console
+
+    @property
+    def on_terminal(self) -> bool:
+        """Whether a person watches."""
+        return self._console.is_terminal and not self.as_json
+
     def table(self, rows: Iterable[Mapping[str, Scalar]]) -> None:
         """Rows that share their columns; the first one's order of columns counts.
 
@@ -62,12 +72,25 @@ class Output:
         if not self.as_json:
             self._console.print(Text(text))
 
+    def line(self, facts: Mapping[str, Scalar], text: str | None) -> None:
+        """One of many answers of a command that goes on: a line of JSON, or this text for people.
+
+        >>> Output(as_json=True).line({"batch": 1}, "batch 1")
+        {"batch": 1}
+        """
+        if self.as_json:
+            print(json.dumps(facts), flush=True)
+        elif text is not None:
+            self._console.print(Text(text), soft_wrap=True)
+
     def error(self, error: Exception) -> None:
         """Goes to standard error, as JSON with the error's type."""
         if self.as_json:
             print(json.dumps({"error": type(error).__name__, "message": str(error)}), file=sys.stderr)
         else:
-            Console(stderr=True, highlight=False).print(Text(f"{type(error).__name__}: {error}"))
+            Console(stderr=True, highlight=False).print(
+                Text(f"{type(error).__name__}: {error}"), soft_wrap=True
+            )
 
     def _print_json(self, answer: object) -> None:
         print(json.dumps(answer))
