@@ -14,6 +14,7 @@ from semistream.stats import Stats
 from semistream.stores.master import Master, master
 
 if TYPE_CHECKING:
+    from semistream.spark.explain import explain
     from semistream.spark.lookup_join import lookup, lookup_join, lookup_joins
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "SemiStreamJoin",
     "Stats",
     "algorithms",
+    "explain",
     "lookup",
     "lookup_join",
     "lookup_joins",
@@ -29,11 +31,16 @@ __all__ = [
 ]
 __version__ = "0.1.0"
 
-_ON_SPARK = ("lookup", "lookup_join", "lookup_joins")
+_ON_SPARK = {
+    "explain": "semistream.spark.explain",
+    "lookup": "semistream.spark.lookup_join",
+    "lookup_join": "semistream.spark.lookup_join",
+    "lookup_joins": "semistream.spark.lookup_join",
+}
 
 
 def __getattr__(name: str) -> Any:
     """Names that need PySpark are imported when they are first asked for."""
     if name in _ON_SPARK:
-        return getattr(import_module("semistream.spark.lookup_join"), name)
+        return getattr(import_module(_ON_SPARK[name]), name)
     raise AttributeError(f"module 'semistream' has no attribute {name!r}")

@@ -62,3 +62,7 @@ class PipelineError(SemiStreamError, ValueError):
 
 class QueryError(SemiStreamError, RuntimeError):
     """A running pipeline came to an end that nobody asked for."""
+
+
+class WorkerError(SemiStreamError, RuntimeError):
+    """Spark's Python workers can't do their part: another Python, a missing package, no disk."""

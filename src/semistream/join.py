@@ -25,7 +25,7 @@ from semistream.keys import KeyCodec
 from semistream.phases.arrivals import ArrivalEncoder
 from semistream.phases.loading import Loader
 from semistream.phases.plan import Facts, Plan, make_plan, row_bytes_of
-from semistream.phases.widths import average_row_bytes, least_row_bytes
+from semistream.phases.widths import average_row_bytes, least_row_bytes, likely_row_bytes
 from semistream.stats import Ages, Counters, Stats
 from semistream.stores.base import PageLayout, Store
 from semistream.stores.duplicates import find_duplicate_keys
@@ -176,6 +176,14 @@ class SemiStreamJoin:
         columns = self._resolve(stream)
         self._codec.accepts([stream.field(i) for i in columns.stream_key])
         return columns.output.schema
+
+    def plan_for(self, stream: pa.Schema) -> Plan:
+        """How the budget will be split, for a stream of this schema; fails as `push` would. A string or a
+        list counts 24 bytes: what they really take, the first batch says."""
+        columns = self._resolve(stream)
+        codec = self._codec.accepts([stream.field(i) for i in columns.stream_key])
+        schema = ArrivalEncoder(stream, columns.stream_key, codec).schema
+        return self._plan_for(likely_row_bytes(schema), columns.payload)
 
     @property
     def master_rows(self) -> int | None:

@@ -44,9 +44,7 @@ def test_so_does_a_streaming_query(spark: SparkSession, tmp_path: Path, how: str
         .option("maxFilesPerTrigger", 1)
         .parquet(str(tmp_path / "stream"))
     )
-    joined = lookup_join(
-        stream, on_disk(tmp_path / "master", master), how=how, memory="4MiB", observation="lookup"
-    )
+    joined = lookup_join(stream, on_disk(tmp_path / "master", master), how=how, memory="4MiB", name="lookup")
     query = (
         joined.writeStream.format("parquet")
         .option("path", str(tmp_path / "out"))

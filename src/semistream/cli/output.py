@@ -67,6 +67,13 @@ class Output:
             table.add_row(Text(name), _shown(value))
         self._console.print(table)
 
+    def report(self, text: str, answer: Mapping[str, object]) -> None:
+        """A text for people that is laid out already; programs get `answer`."""
+        if self.as_json:
+            self._print_json(answer)
+        else:
+            self._console.print(Text(text), soft_wrap=True)
+
     def note(self, text: str) -> None:
         """A sentence for people; programs don't get it."""
         if not self.as_json:

@@ -6,7 +6,7 @@ row: all columns null but this struct. It is observed, and filtered away again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from typing import TypeAlias
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, Observation
@@ -33,6 +33,8 @@ SUMS = (
 MOSTS = ("held_bytes", "cached_rows")
 VERSION = "master_version"
 
+Counted: TypeAlias = dict[str, int | str | None]
+
 STRUCT = StructType(
     [
         *(StructField(name, LongType()) for name in (*SUMS, *MOSTS)),
@@ -42,24 +44,41 @@ STRUCT = StructType(
 ARROW = pa.struct([*((name, pa.int64()) for name in (*SUMS, *MOSTS)), (VERSION, pa.string())])
 
 
-def since(before: Stats, after: Stats, version: str) -> dict[str, int | str]:
+def nothing() -> Counted:
+    """What a task without rows did."""
+    return {**dict.fromkeys((*SUMS, *MOSTS), 0), VERSION: None}
+
+
+def since(before: Stats, after: Stats, version: str) -> Counted:
     """What a task did: the difference of two snapshots, and what is held at its end."""
-    did: dict[str, int | str] = {name: getattr(after, name) - getattr(before, name) for name in SUMS}
+    did: Counted = {name: getattr(after, name) - getattr(before, name) for name in SUMS}
     did["held_bytes"] = after.held_total
     did["cached_rows"] = after.cached_rows
     did[VERSION] = version
     return did
 
 
-def added_up(parts: list[dict[str, int | str]]) -> dict[str, int | str]:
+def one_after_another(parts: list[Counted]) -> Counted:
+    """The counters of joins that took each other's place in a task."""
+    total: Counted = {name: sum(_number(part, name) for part in parts) for name in SUMS}
+    return {**parts[-1], **total}
+
+
+def added_up(parts: list[Counted]) -> Counted:
     """The counters of several lookups over the same rows as one."""
-    total: dict[str, int | str] = {name: sum(int(part[name]) for part in parts) for name in (*SUMS, *MOSTS)}
+    total: Counted = {name: sum(_number(part, name) for part in parts) for name in (*SUMS, *MOSTS)}
     total["rows_in"], total["rows_out"] = parts[0]["rows_in"], parts[-1]["rows_out"]
     total[VERSION] = ", ".join(str(part[VERSION]) for part in parts)
     return total
 
 
-def last_row(schema: pa.Schema, counters: Mapping[str, int | str]) -> pa.RecordBatch:
+def _number(part: Counted, name: str) -> int:
+    value = part[name]
+    assert isinstance(value, int)
+    return value
+
+
+def last_row(schema: pa.Schema, counters: Counted) -> pa.RecordBatch:
     """The extra row: nulls, and the counters."""
     columns = [pa.nulls(1, type=field.type) for field in list(schema)[:-1]]
     columns.append(pa.array([dict(counters)], type=ARROW))

@@ -62,9 +62,15 @@ def spark_arrow_type(data_type: pa.DataType, column: str) -> pa.DataType:
         return pa.list_(pa.field("element", spark_arrow_type(below.type, column), below.nullable))
     if t.is_struct(data_type):
         return pa.struct([field.with_type(spark_arrow_type(field.type, column)) for field in data_type])
+    if data_type == pa.month_day_nano_interval():
+        raise _unknown(data_type, column)
     if t.is_primitive(data_type) or t.is_string(data_type) or t.is_binary(data_type) or t.is_null(data_type):
         return data_type
-    raise SchemaError(
+    raise _unknown(data_type, column)
+
+
+def _unknown(data_type: pa.DataType, column: str) -> SchemaError:
+    return SchemaError(
         f"the master's column {column!r} is {data_type}, which Spark has no type for: cast it in the master, "
         "or leave it out with columns=[...]"
     )

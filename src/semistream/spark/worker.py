@@ -1,29 +1,30 @@
 """What runs inside Spark's Python workers: joins that outlive the tasks they serve.
 
 A worker process lives on between micro-batches, so its joins stay warm; which worker gets which
-partition is random, so every worker may hold every join. One memory budget belongs to the process: the
-joins in it share it equally, and joins of a query that is gone end when the next one's first task comes.
+partition is random, so every worker may hold every join. `warm` says which of them live, and how they
+share the process's budget.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 from pyspark import TaskContext
 
 from semistream.columns import On
+from semistream.errors import BudgetError
 from semistream.join import SemiStreamJoin
 from semistream.spark import counters
+from semistream.spark.warm import Owner, Trip, WarmTrips
 from semistream.stores.master import Master
 
 
 @dataclass(frozen=True)
 class JoinSpec:
-    """One lookup, as it travels to the workers: small, and without data."""
+    """One lookup, as it travels to the workers."""
 
     master: Master
     on: On
@@ -32,12 +33,26 @@ class JoinSpec:
     suffix: str | None
     status: str | None
     validate: str | None
-    memory: int
     algorithm: str
     settings: tuple[tuple[str, Any], ...]
-    identity: str  # tells this lookup apart from every other in the process
+    validated: str | None = None  # the version of the master for which `validate` holds
 
     def make(self, memory: int) -> SemiStreamJoin:
+        """The join. `validate` is checked once for a version: before the start, or by the first to see it."""
+        join = self._made(memory, validate=False)
+        if self.validate is not None:
+            try:
+                version = join.master_version
+                if version != self.validated and (self.master.key, version) not in _validated:
+                    join.close()
+                    join = self._made(memory, validate=True)
+                    _validated.add((self.master.key, join.master_version))
+            except BaseException:
+                join.close()
+                raise
+        return join
+
+    def _made(self, memory: int, *, validate: bool) -> SemiStreamJoin:
         return SemiStreamJoin(
             self.master,
             self.on,
@@ -46,88 +61,120 @@ class JoinSpec:
             suffix=self.suffix,
             memory=memory,
             algorithm=self.algorithm,
+            validate=cast(Any, self.validate) if validate else None,
             status=self.status,
             **{"at_hand": True, **dict(self.settings)},  # no row waits for a later task: why queue it?
         )
 
 
-@dataclass
-class WarmJoin:
-    """A join, and what it was made for."""
+@dataclass(frozen=True)
+class TripSpec:
+    """The lookups of one `mapInArrow`. Trips of one identity do the same to the same columns."""
 
-    join: SemiStreamJoin
+    joins: tuple[JoinSpec, ...]
     memory: int
+    output: pa.Schema
+    identity: str
 
 
-_warm: OrderedDict[tuple[str, str], WarmJoin] = OrderedDict()  # by query and lookup, idle ones only
+_trips = WarmTrips()
+_validated: set[tuple[tuple[str, ...], str]] = set()  # keys and versions of masters without duplicates
 
 
-def enrich(
-    batches: Iterator[pa.RecordBatch], specs: tuple[JoinSpec, ...], output: pa.Schema
-) -> Iterator[pa.RecordBatch]:
+def enrich(batches: Iterator[pa.RecordBatch], spec: TripSpec) -> Iterator[pa.RecordBatch]:
     """One task: every batch through all lookups, then the rows that still wait, then the counters.
 
     No row waits for the next task. A task that fails or is given up closes its joins: what they hold
-    of its rows must not meet another task's.
+    of its rows must not meet another task's. A task without rows opens no master.
     """
-    query = _query()
-    used = [_take(spec, query, len(specs)) for spec in specs]
-    before = [warm.join.stats for warm in used]
-    finished = False
+    task: _Task | None = None
     try:
         for batch in batches:
-            yield from _all_fitted(_through(used, batch), output)
-        for i, warm in enumerate(used):
-            for answers in warm.join.drain():
-                yield from _all_fitted(_through(used[i + 1 :], answers), output)
-        did = [
-            counters.since(start, warm.join.stats, warm.join.master_version)
-            for start, warm in zip(before, used, strict=True)
-        ]
-        finished = True
-        yield counters.last_row(output, counters.added_up(did))
-    finally:
-        for spec, warm in zip(specs, used, strict=True):
-            if finished:
-                _warm[query, spec.identity] = warm
-            else:
-                warm.join.close()
+            if batch.num_rows:
+                task = task or _Task(spec)
+                yield from _all_fitted(task.through(0, batch), spec.output)
+        if task is not None:
+            yield from _all_fitted(task.rest(), spec.output)
+        did = counters.nothing() if task is None else task.end()
+    except BaseException:
+        if task is not None:
+            task.give_up()
+        raise
+    yield counters.last_row(spec.output, did)
 
 
-def _query() -> str:
-    """Which streaming query this task belongs to; empty in a batch job."""
-    context = TaskContext.get()
-    return (context.getLocalProperty("sql.streaming.queryId") or "") if context is not None else ""
+class _Task:
+    """A task's hold on its trip, and what its joins had counted when it began."""
+
+    def __init__(self, spec: TripSpec) -> None:
+        self._spec = spec
+        self._trip: Trip = _trips.take(
+            current_owner(), spec.identity, spec.memory, [join.make for join in spec.joins]
+        )
+        self._joins = cast(list[SemiStreamJoin], list(self._trip.joins))
+        self._before = [join.stats for join in self._joins]
+        self._did: list[list[counters.Counted]] = [[] for _ in self._joins]
+
+    def through(self, first: int, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """A batch through the joins from this one on."""
+        if first == len(self._joins):
+            yield batch
+            return
+        try:
+            answers = self._joins[first].push(batch)
+        except BudgetError:  # the batch was refused: with the whole budget there may be room
+            yield from self._drained(first)
+            if not self._grow(first):
+                raise
+            answers = self._joins[first].push(batch)
+        for answer in answers:
+            yield from self.through(first + 1, answer)
+
+    def rest(self) -> Iterator[pa.RecordBatch]:
+        """The rows that still wait."""
+        for position in range(len(self._joins)):
+            yield from self._drained(position)
+
+    def end(self) -> counters.Counted:
+        """The trip stays warm; what the task did."""
+        for position in range(len(self._joins)):
+            self._count(position)
+        _trips.give_back(self._trip)
+        return counters.added_up([counters.one_after_another(parts) for parts in self._did])
+
+    def give_up(self) -> None:
+        _trips.discard(self._trip)
+
+    def _drained(self, position: int) -> Iterator[pa.RecordBatch]:
+        for answers in self._joins[position].drain():
+            yield from self.through(position + 1, answers)
+
+    def _grow(self, position: int) -> bool:
+        self._count(position)
+        made = _trips.grow(self._trip, position, self._spec.joins[position].make)
+        if made is None:
+            return False
+        self._joins[position] = cast(SemiStreamJoin, made)
+        self._before[position] = self._joins[position].stats
+        return True
+
+    def _count(self, position: int) -> None:
+        join = self._joins[position]
+        self._did[position].append(counters.since(self._before[position], join.stats, join.master_version))
 
 
-def _take(spec: JoinSpec, query: str, fused: int) -> WarmJoin:
-    """The warm join of this lookup, or a new one, inside the process's budget.
+def current_owner() -> Owner:
+    """Which query this task works for.
 
-    The budget is one lookup's memory, or what fused lookups were given together. Joins of other queries
-    go first; several lookups of one query that are not fused divide the budget.
+    A run of a streaming query is its job group. Its jobs carry that also where `foreachBatch` starts
+    batch queries of its own: they belong to the stream.
     """
-    found = _warm.pop((query, spec.identity), None)
-    for key in [key for key in _warm if key[0] != query]:
-        _warm.pop(key).join.close()
-    siblings = len(_warm) + 1
-    share = spec.memory // max(fused, siblings)
-    for key, warm in list(_warm.items()):
-        if warm.memory > spec.memory // max(fused, siblings):
-            _warm.pop(key).join.close()
-    if found is not None and found.memory <= share:
-        return found
-    if found is not None:
-        found.join.close()
-    return WarmJoin(spec.make(share), share)
-
-
-def _through(used: list[WarmJoin], batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """A batch through the first of these joins, and what comes out of it through the next ones."""
-    if not used:
-        yield batch
-        return
-    for answers in used[0].join.push(batch):
-        yield from _through(used[1:], answers)
+    context = TaskContext.get()
+    if context is None:
+        return Owner("", "")
+    query = context.getLocalProperty("sql.streaming.queryId")
+    run = "spark.jobGroup.id" if query else "spark.sql.execution.id"
+    return Owner(query or "", context.getLocalProperty(run) or "")
 
 
 def _all_fitted(batches: Iterator[pa.RecordBatch], output: pa.Schema) -> Iterator[pa.RecordBatch]:

@@ -187,7 +187,7 @@ def test_a_master_that_turns_corrupt(spark: SparkSession, world: World) -> None:
 
 
 def test_a_sink_that_refuses(spark: SparkSession, world: World) -> None:
-    """A row breaks a rule of the table; what was written before stays, and the rule goes before the next run."""
+    """A row breaks a rule of the table; what was written stays, and the next run goes on without the rule."""
     sink = 'format = "sql"\nurl = "sqlite:///w.db"\ntable = "sales"\nkey = "sale_id"'
     world.edit(('format = "parquet"\npath = "warehouse/sales"', sink))
     columns = "sale_id, sold_at, quantity, product_key, price, supplier_id, supplier_name, total"

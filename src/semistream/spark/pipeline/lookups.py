@@ -15,7 +15,8 @@ from typing import Any
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from semistream.spark.lookup_join import Lookup, lookup, lookup_joins
+from semistream.spark.checking import Lookup
+from semistream.spark.lookup_join import lookup, lookup_joins
 from semistream.spark.pipeline.analysis import column, told
 from semistream.spark.pipeline.file import INTERNAL, LookupTable, Pipeline
 from semistream.spark.pipeline.sources import CORRUPT, SOURCE, user_columns
@@ -194,7 +195,7 @@ class _Trips:
             self.df,
             self._trip.specs,
             memory=self.pipeline.memory,
-            observation=f"{self.pipeline.name} lookups{number}",
+            name=f"{self.pipeline.name} lookups{number}",
         )
         return joined
 
