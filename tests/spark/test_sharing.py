@@ -19,7 +19,7 @@ from tests.spark.masters import plain
 
 pytestmark = pytest.mark.xdist_group("spark")
 
-BATCHES = 12
+BATCHES = 24  # more than twice the idle workers that earlier tests may have left
 HOT = 40
 
 
@@ -67,8 +67,8 @@ def test_two_live_queries_stay_warm_side_by_side(spark: SparkSession, folder: Pa
         batches = told(query, "lookup")
         assert len(batches) == BATCHES
         assert sum(batch["matched"] for batch in batches) == 1000 * BATCHES
-        # Two workers, each cold at first and once more when the other query comes; then no load ever again.
-        assert len([batch for batch in batches if batch["loads"]]) <= 5, batches
+        # Each worker is cold at first, and once more when the other query comes; then no load ever again.
+        assert not any(batch["loads"] for batch in batches[BATCHES // 2 :])
         assert all(batch["held_bytes"] <= 64 << 20 for batch in batches)
 
 
@@ -131,7 +131,10 @@ def test_lookups_made_anew_for_each_batch_stay_warm(
     )
     query.awaitTermination()
     assert len(loads) == BATCHES
-    assert len([some for some in loads if some]) <= 3, loads
+    # Spark takes its idle workers in turn, so each that earlier queries left is cold once.
+    cold = [number for number, some in enumerate(loads) if some]
+    assert cold == list(range(len(cold)))
+    assert len(cold) <= BATCHES // 2
 
 
 def test_an_abandoned_and_a_failed_task_leave_no_rows(spark: SparkSession, folder: Path) -> None:
