@@ -1,4 +1,6 @@
-"""On Spark: lookups in DataFrames, streaming and batch, classic and Connect. Needs `semistream[spark]`."""
+"""On Spark: lookups in DataFrames, streaming and batch, classic and Connect. Needs `semistream[spark]`;
+a client of Spark Connect, `semistream[connect]`.
+"""
 
 from __future__ import annotations
 
