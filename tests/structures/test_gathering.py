@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from semistream.structures.gathering import equal_bytes, is_whole
+from semistream.structures.gathering import equal_bytes, is_run
 from semistream.structures.sources import Sources
 
 KEYS = [b"", b"a", b"ab", b"abc", b"abd", b"a longer key than the others", b"a longer key than the otherz"]
@@ -34,8 +34,9 @@ def test_equal_bytes() -> None:
     assert 0 < sum(expected) < len(expected)
 
 
-def test_is_whole() -> None:
+def test_is_run() -> None:
     one = np.full(3, 4, dtype=np.int32)
-    assert is_whole(one, np.arange(3))
-    assert not is_whole(one, np.array([0, 2, 1]))
-    assert not is_whole(np.array([4, 4, 5], dtype=np.int32), np.arange(3))
+    assert is_run(one, np.arange(3))
+    assert is_run(one, np.arange(7, 10))
+    assert not is_run(one, np.array([0, 2, 1]))
+    assert not is_run(np.array([4, 4, 5], dtype=np.int32), np.arange(3))

@@ -55,7 +55,9 @@ def test_row_bytes_bound_what_is_gathered(name: str) -> None:
     for count in (1, 9, 200):
         numbers, rows = some_rows(rng, count, nobody=0.2)
         [found] = sources.gather(numbers, rows, [0])
-        bound = int(sources.row_bytes(numbers, rows).sum()) + sources.batch_bytes
+        total = int(sources.row_bytes(numbers, rows).sum())
+        assert sources.total_bytes(numbers, rows) == total
+        bound = total + sources.batch_bytes
         if name == "dictionary":  # a dictionary travels whole, whichever rows are wanted
             bound += SOURCES * found.dictionary.nbytes
         assert found.nbytes <= bound
@@ -95,6 +97,16 @@ def test_only_a_batch_wanted_whole_is_shared_and_only_if_asked_for() -> None:
     assert address(np.arange(5), share=False) != own
     assert address(np.arange(4), share=True) != own
     assert address(np.arange(5)[::-1].copy(), share=True) != own
+
+
+def test_a_slice_is_shared_of_memory_that_is_somebody_elses() -> None:
+    sources = Sources(pa.schema([("n", pa.int64())]))
+    batch = pa.RecordBatch.from_pydict({"n": list(range(5))}, sources.schema)
+    [found] = sources.gather(
+        np.full(2, sources.add(batch, held=0), dtype=np.int32), np.arange(2, 4), [0], share=True
+    )
+    assert found.to_pylist() == [2, 3]
+    assert found.buffers()[1].address == batch.column(0).buffers()[1].address
 
 
 @pytest.mark.parametrize("seed", range(3))

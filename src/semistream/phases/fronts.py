@@ -90,18 +90,19 @@ class RowFront(Front):
         missed: list[Int64s] = []
         here = references(number, arrivals.rows)
         while len(rows):
+            some = rows[: answers.room]  # more could not be noted, and would have to be looked up again
             with self.lock:
-                first, counts = self._look_up(arrivals, number, rows, answers)
+                first, counts = self._look_up(arrivals, number, some, answers)
                 done = self._how_many(first, counts, answers)
                 positions, found = expand(first[:done], counts[:done])
                 if answers.plan.pairs:
-                    answers.matched(here[rows[positions]], found)
+                    answers.matched(here[some[positions]], found)
                 else:
-                    hits = here[rows[:done][first[:done] != NONE]]
+                    hits = here[some[:done][first[:done] != NONE]]
                     answers.matched(hits, hits)
-            missed.append(rows[:done][first[:done] == NONE])
+            missed.append(some[:done][first[:done] == NONE])
             rows = rows[done:]
-            if len(rows) or answers.full:
+            if done < len(some) or answers.full:
                 yield from answers.flush()
         return np.concatenate(missed) if missed else rows
 

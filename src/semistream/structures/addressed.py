@@ -114,6 +114,14 @@ class Addressed:
             gathering.add_lengths(self.column_pointers(i), width, numbers, rows, sizes)
         return sizes
 
+    def total_bytes(self, numbers: Int32s, rows: Int64s) -> int:
+        """The sum of `row_bytes`, without an array of them."""
+        total = self._null_bytes * len(rows)
+        for i in self._varying:
+            width = self._columns[i].width
+            total += gathering.total_length(self.column_pointers(i), width, numbers, rows) + width * len(rows)
+        return total
+
     def _gather_column(self, i: int, numbers: Int32s, rows: Int64s, missing: bool) -> pa.Array:
         column, data_type = self._columns[i], self.schema.field(i).type
         if column.kind is Kind.OTHER:
@@ -133,14 +141,15 @@ class Addressed:
             buffer, values = fresh(count * column.width)
             gathering.gather_fixed(pointers, column.width, numbers, rows, values)
             return pa.Array.from_buffers(data_type, count, [validity, buffer], nulls)
-        ends = np.empty(count + 1, dtype=np.int64)
-        starts = np.empty(count, dtype=np.uint64)
+        ends = fresh(8 * (count + 1))[1].view(np.int64)
+        starts = fresh(8 * count)[1].view(np.uint64)
         total = gathering.gather_offsets(pointers, column.width, numbers, rows, ends, starts)
         assert column.width == 8 or total < 2**31, "32-bit offsets can't reach that far: gather fewer rows"
         buffer, data = fresh(total)
         gathering.gather_bytes(starts, ends, data)
-        offsets = ends if column.kind is Kind.OFFSETS_64 else ends.astype(np.int32)
-        return pa.Array.from_buffers(data_type, count, [validity, pa.py_buffer(offsets), buffer], nulls)
+        offsets, narrow = fresh(column.width * (count + 1))
+        narrow.view(np.int64 if column.kind is Kind.OFFSETS_64 else np.int32)[:] = ends
+        return pa.Array.from_buffers(data_type, count, [validity, offsets, buffer], nulls)
 
     def _gather_other(self, i: int, numbers: Int32s, rows: Int64s) -> pa.Array:
         """Nested, dictionary and view columns, which addresses alone don't describe."""

@@ -16,9 +16,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from semistream.structures.rowpool import numbers_of, rows_of
+from semistream.structures.rowpool import split
 from semistream.structures.sources import Sources
 
+Int32s = NDArray[np.int32]
 Int64s = NDArray[np.int64]
 
 NOTE_BYTES = 17
@@ -36,6 +37,21 @@ class Status(IntEnum):
 
 _STATUS_TEXTS = pa.array([status.name for status in Status])
 _STATUS_BYTES = 5 + max(len(status.name) for status in Status)  # an offset, a null bit, the text
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """One side of noted answers: which source each row is from, and where in it."""
+
+    numbers: Int32s
+    rows: Int64s
+
+    @staticmethod
+    def of(references: Int64s) -> _Side:
+        return _Side(*split(references))
+
+    def part(self, start: int, end: int) -> _Side:
+        return _Side(self.numbers[start:end], self.rows[start:end])
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,16 +127,17 @@ class Answers:
         """Gather all that is noted into batches within the byte limit."""
         notes, self._notes = self._notes, []
         if notes:
-            stream = np.concatenate([note[0] for note in notes])
-            master = np.concatenate([note[1] for note in notes])
+            stream = _joined([note[0] for note in notes])
+            master = _joined([note[1] for note in notes])
             status = np.repeat(
                 np.array([note[2] for note in notes], dtype=np.int8), [len(note[0]) for note in notes]
             )
             del notes
             self._gathering = len(stream)
             try:
-                for start, end in self._cuts(stream, master):
-                    batch = self._gather(stream[start:end], master[start:end], status[start:end])
+                left, right = _Side.of(stream), _Side.of(master)
+                for start, end in self._cuts(left, right):
+                    batch = self._gather(left.part(start, end), right.part(start, end), status[start:end])
                     self.flushing_bytes = batch.nbytes
                     self.rows_out += batch.num_rows
                     yield batch
@@ -139,31 +156,39 @@ class Answers:
             self._notes.append((stream, master, int(status)))
             self.rows += len(stream)
 
-    def _cuts(self, stream: Int64s, master: Int64s) -> Iterator[tuple[int, int]]:
+    def _cuts(self, stream: _Side, master: _Side) -> Iterator[tuple[int, int]]:
         """Ranges of answers whose batches stay within the limits; a row above them goes alone."""
-        sizes = self.stream.row_bytes(numbers_of(stream), rows_of(stream))
-        most = self._most_bytes - self.stream.batch_bytes
+        rows = len(stream.rows)
+        most = self._most_bytes - self.stream.batch_bytes - (_STATUS_BYTES if self.plan.status else 0)
+        total = self.stream.total_bytes(stream.numbers, stream.rows) + _STATUS_BYTES * self.plan.status * rows
         if self.plan.pairs:
-            sizes += self.master.row_bytes(numbers_of(master), rows_of(master))
             most -= self.master.batch_bytes
+            total += self.master.total_bytes(master.numbers, master.rows)
+        if total <= most and rows <= self._most_rows:
+            yield 0, rows
+            return
+        sizes = self.stream.row_bytes(stream.numbers, stream.rows)
+        if self.plan.pairs:
+            sizes += self.master.row_bytes(master.numbers, master.rows)
         if self.plan.status:
             sizes += _STATUS_BYTES
-            most -= _STATUS_BYTES
         ends = np.cumsum(sizes)
         start = 0
-        while start < len(stream):
+        while start < len(ends):
             before = int(ends[start - 1]) if start else 0
             end = max(start + 1, int(np.searchsorted(ends, before + most, side="right")))
             end = min(end, start + self._most_rows)
             yield start, end
             start = end
 
-    def _gather(self, stream: Int64s, master: Int64s, status: NDArray[np.int8]) -> pa.RecordBatch:
-        columns = self.stream.gather(
-            numbers_of(stream), rows_of(stream), self.plan.stream_columns, share=True
-        )
+    def _gather(self, stream: _Side, master: _Side, status: NDArray[np.int8]) -> pa.RecordBatch:
+        columns = self.stream.gather(stream.numbers, stream.rows, self.plan.stream_columns, share=True)
         if self.plan.master_columns:
-            columns += self.master.gather(numbers_of(master), rows_of(master), self.plan.master_columns)
+            columns += self.master.gather(master.numbers, master.rows, self.plan.master_columns)
         if self.plan.status:
             columns.append(_STATUS_TEXTS.take(pa.array(status)))
         return pa.RecordBatch.from_arrays(columns, schema=self.plan.schema)
+
+
+def _joined(parts: list[Int64s]) -> Int64s:
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from semistream.structures.codeindex import NONE, spread
 from semistream.structures.jit import kernel
-from semistream.structures.memory import prefetch
+from semistream.structures.memory import load_int32, load_int64, load_uint64, prefetch
 
-AHEAD = 16  # codes whose places are asked for before they are looked at
+AHEAD = 24  # codes whose places are asked for before they are looked at
 ENTRY = np.dtype([("code", np.uint64), ("first", np.int64), ("count", np.int32), ("hits", np.float32)])
 ENTRY_BYTES = ENTRY.itemsize
 
@@ -41,13 +41,18 @@ def look_up(table: Table, codes: UInt64s, weight: float, counts: Int32s) -> Int6
     first = np.empty(len(codes), dtype=np.int64)
     for i in range(len(codes)):
         if i + AHEAD < len(codes):
-            prefetch(base + np.uint64(spread(codes[i + AHEAD], mask) * ENTRY_BYTES))
+            ahead = base + np.uint64(spread(codes[i + AHEAD], mask) * ENTRY_BYTES)
+            prefetch(ahead)
+            prefetch(ahead + np.uint64(ENTRY_BYTES - 1))  # every third entry lies on two lines
         at = spread(codes[i], mask)
-        while table[at].first != NONE and table[at].code != codes[i]:
+        while True:
+            entry = base + np.uint64(at * ENTRY_BYTES)
+            first[i] = load_int64(entry + np.uint64(8))
+            if first[i] == NONE or load_uint64(entry) == codes[i]:
+                break
             at = (at + 1) & mask
-        first[i] = table[at].first
-        counts[i] = table[at].count
-        if first[i] != NONE:
+        counts[i] = load_int32(entry + np.uint64(16))
+        if weight and first[i] != NONE:
             table[at].hits += np.float32(weight)
     return first
 

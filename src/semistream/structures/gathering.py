@@ -42,10 +42,10 @@ def _offset(address: int, width: int, position: int) -> int:
 
 
 @kernel
-def is_whole(numbers: Int32s, rows: Int64s) -> bool:
-    """Whether these are the rows 0, 1, 2, ... of one source."""
+def is_run(numbers: Int32s, rows: Int64s) -> bool:
+    """Whether these are neighbouring rows of one source, in order."""
     for i in range(len(rows)):  # noqa: SIM110 - Numba compiles the loop, not `all` of a generator
-        if rows[i] != i or numbers[i] != numbers[0]:
+        if rows[i] != rows[0] + i or numbers[i] != numbers[0]:
             return False
     return True
 
@@ -156,6 +156,18 @@ def add_lengths(pointers: Addresses, width: int, numbers: Int32s, rows: Int64s, 
                 pointers[number, 2], width, row
             )
         sizes[i] += width
+
+
+@kernel
+def total_length(pointers: Addresses, width: int, numbers: Int32s, rows: Int64s) -> int:
+    """The bytes of one column, all rows together, without their offsets."""
+    total = np.int64(0)
+    for i in range(len(rows)):
+        number = numbers[i]
+        if number >= 0:
+            row = np.int64(pointers[number, 1]) + rows[i]
+            total += _offset(pointers[number, 2], width, row + 1) - _offset(pointers[number, 2], width, row)
+    return int(total)
 
 
 @kernel

@@ -84,7 +84,8 @@ class RowCache:
             self._table["hits"] *= np.float32(0.5)
             self._lookups = 0
         counts = np.empty(len(codes), dtype=np.int32)
-        return entries.look_up(self._table, codes, 1.0, counts), counts
+        weight = 0.0 if self.replacement is Replacement.RANDOM else 1.0  # it asks for nobody's hits
+        return entries.look_up(self._table, codes, weight, counts), counts
 
     def has(self, code: int) -> bool:
         return int(entries.places_of(self._table, np.array([code], dtype=np.uint64))[0]) != NONE

@@ -40,6 +40,17 @@ def rows_of(references: Int64s) -> Int64s:
 
 
 @kernel
+def split(references: Int64s) -> tuple[Int32s, Int64s]:
+    """`numbers_of` and `rows_of` in one pass."""
+    numbers = np.empty(len(references), dtype=np.int32)
+    rows = np.empty(len(references), dtype=np.int64)
+    for i in range(len(references)):
+        numbers[i] = references[i] >> 32
+        rows[i] = references[i] & 0xFFFFFFFF
+    return numbers, rows
+
+
+@kernel
 def _count_out(live: Int64s, references: Int64s) -> None:
     for reference in references:
         live[reference >> 32] -= 1

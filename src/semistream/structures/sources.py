@@ -116,13 +116,15 @@ class Sources(Addressed):
     ) -> list[pa.Array]:
         """The rows (numbers[i], rows[i]) of some columns, in this order; NOBODY gives nulls.
 
-        With `share` a batch that is wanted whole is handed through as it is.
+        With `share` nothing moves where it needn't: a batch that is wanted whole is handed through, and so
+        is a slice of one that is somebody else's (a slice of our own would keep all of it alive).
         """
-        if share and len(rows):
-            first = int(numbers[0])
-            whole = first != NOBODY and len(rows) == self.batch(first).num_rows
-            if whole and gathering.is_whole(numbers, rows):
-                return [self.batch(first).column(i) for i in columns]  # nothing moves: share it
+        if share and len(rows) and numbers[0] != NOBODY:
+            number = int(numbers[0])
+            batch = self.batch(number)
+            shareable = len(rows) == batch.num_rows or not self._bytes[number]
+            if shareable and gathering.is_run(numbers, rows):
+                return [batch.column(i).slice(int(rows[0]), len(rows)) for i in columns]
         return super().gather(numbers, rows, columns)
 
     def row_bytes(self, numbers: Int32s, rows: Int64s) -> Int64s:
@@ -137,6 +139,11 @@ class Sources(Addressed):
                 mine = numbers == number
                 sizes[mine] = self._row_sizes[int(number)][rows[mine]]
         return sizes
+
+    def total_bytes(self, numbers: Int32s, rows: Int64s) -> int:
+        if self._flat:
+            return super().total_bytes(numbers, rows)
+        return int(self.row_bytes(numbers, rows).sum())
 
     def check(self) -> None:
         """The invariants, for tests."""
