@@ -5,7 +5,7 @@ READY := $(VENV)/.ready
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types format docs bench-engine fuzz soak java lock upgrade clean
+.PHONY: help setup demo test lint types format docs bench-engine bench-spark bench-workloads fuzz soak java lock upgrade clean
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,6 +38,12 @@ docs: $(READY) ## Write docs/algorithms.md from the algorithms' files
 
 bench-engine: $(READY) ## Time the engine; ARGS are passed on
 	$(PYTHON) -m benchmarks.engine $(ARGS)
+
+bench-spark: $(READY) java ## Time lookup_join beside Spark's own join and the ceiling; ARGS are passed on
+	$(PYTHON) -m benchmarks.spark $(ARGS)
+
+bench-workloads: $(READY) ## Time the key streams; ARGS are passed on
+	$(PYTHON) -m benchmarks.workloads $(ARGS)
 
 fuzz: $(READY) ## Random joins against an oracle; ARGS are passed on
 	$(PYTHON) -m tests.fuzz $(ARGS)
