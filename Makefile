@@ -5,7 +5,7 @@ READY := $(VENV)/.ready
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types format docs bench-engine bench-spark bench-workloads fuzz soak java lock upgrade clean
+.PHONY: help setup demo test lint types format docs bench-engine bench-spark bench-workloads fuzz soak java postgresql lock upgrade clean
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -19,7 +19,7 @@ $(READY): requirements.lock pyproject.toml tools/bootstrap
 demo: $(READY) ## Show a join at work
 	$(PYTHON) -m semistream demo
 
-test: lint types java ## Everything that CI checks; ARGS="-k keys" is passed to pytest
+test: lint types java postgresql ## Everything that CI checks; ARGS="-k keys" is passed to pytest
 	$(PYTHON) -m pytest -n $(WORKERS) --dist loadgroup $(ARGS)
 
 lint: $(READY) ## Style, and the direction of imports
@@ -53,6 +53,9 @@ soak: $(READY) ## One join for a long time: does it keep its memory? ARGS are pa
 
 java: ## Install a Java runtime where none is found (Spark needs one)
 	tools/java
+
+postgresql: ## Install PostgreSQL's server where none is found (tests start their own)
+	tools/postgresql
 
 lock: ## Write requirements.lock anew after a change to pyproject.toml, keeping what still fits
 	tools/lock
