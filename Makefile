@@ -16,8 +16,8 @@ $(READY): requirements.lock pyproject.toml tools/bootstrap
 	tools/bootstrap $(VENV)
 	@touch $@
 
-demo: $(READY) ## Show a join at work
-	$(PYTHON) -m semistream demo
+demo: $(READY) java ## A stream, a master on disk, a warehouse, in a minute and a half; ARGS are passed on
+	$(PYTHON) -m semistream demo $(ARGS)
 
 test: lint types java postgresql ## Everything that CI checks; ARGS="-k keys" is passed to pytest
 	$(PYTHON) -m pytest -n $(WORKERS) --dist loadgroup $(ARGS)

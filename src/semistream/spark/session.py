@@ -9,9 +9,13 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
+from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
+
+from semistream.errors import MissingDependencyError
 
 _QUIET = {
     "spark.ui.enabled": "false",
@@ -48,4 +52,26 @@ def session(
         if re.match(r"local(-cluster)?(\[|$)", master):  # one machine: nobody else has to reach the driver
             builder = builder.config("spark.driver.host", "127.0.0.1")
             builder = builder.config("spark.driver.bindAddress", "127.0.0.1")
-    return builder.getOrCreate()
+    try:
+        return builder.getOrCreate()
+    except PySparkRuntimeError as error:
+        if error.getCondition() != "JAVA_GATEWAY_EXITED":
+            raise
+        raise MissingDependencyError(
+            "Spark can't start Java: install a Java runtime, 17 or 21 (on Debian and Ubuntu the package "
+            "openjdk-17-jre-headless), and let the PATH or JAVA_HOME lead to it"
+        ) from error
+
+
+@contextmanager
+def session_for(
+    app_name: str, *, master: str | None = None, config: Mapping[str, str] | None = None
+) -> Iterator[SparkSession]:
+    """`session` for a block; a new one ends with the block."""
+    found_one = SparkSession.getActiveSession() is not None
+    spark = session(app_name, master=master, config=config)
+    try:
+        yield spark
+    finally:
+        if not found_one:
+            spark.stop()
