@@ -88,7 +88,7 @@ def explain(
     else:
         from pyspark.sql import SparkSession
 
-        from semistream.spark.session import session
+        from semistream.spark.session import session, stop
 
         found_one = SparkSession.getActiveSession() is not None
         active = session("semistream explain", master=spark or "local[1]", config=pairs("--conf", conf))
@@ -98,7 +98,7 @@ def explain(
             explanation = ss.explain(df if spark is not None else df.schema, master, **arguments)
         finally:
             if not found_one:
-                active.stop()
+                stop(active)
     output.report(str(explanation), explanation.as_dict())
 
 

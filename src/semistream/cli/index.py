@@ -75,7 +75,7 @@ def index(
     from pyspark.sql import SparkSession
 
     from semistream.spark.index import build_index
-    from semistream.spark.session import session
+    from semistream.spark.session import session, stop
 
     settings = pairs("--option", option), pairs("--sample-option", sample_option), pairs("--conf", conf)
     size = parse_memory(page_bytes)
@@ -103,7 +103,7 @@ def index(
         raise StoreError(f"Spark couldn't index {source}: {said}") from error
     finally:
         if not found_one:
-            spark.stop()
+            stop(spark)
     output.facts({"path": path, **asdict(report)})
     named = key[0] if len(key) == 1 else list(key)
     output.note(f"Next: semistream.master({path!r}, key={named!r})")

@@ -34,7 +34,7 @@ def run(output: Output, file: str, check: bool, master: str | None, conf: tuple[
 
     from semistream.spark.pipeline import Stopping, build_pipeline, read_pipeline, run_pipeline
     from semistream.spark.pipeline.explaining import explanation, session_settings
-    from semistream.spark.session import session
+    from semistream.spark.session import session, stop
 
     pipeline = read_pipeline(file)
     settings = pairs("--conf", conf)
@@ -55,7 +55,7 @@ def run(output: Output, file: str, check: bool, master: str | None, conf: tuple[
             output.facts(summary_facts(summary))
     finally:
         if not found_one:
-            spark.stop()
+            stop(spark)
 
 
 @contextmanager

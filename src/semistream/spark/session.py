@@ -17,6 +17,7 @@ _QUIET = {
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "UTC",
 }
+_BROKEN = ("Py4JError", "Py4JNetworkError")  # by their names: a client of Spark Connect needs no Py4J
 
 
 def session(
@@ -45,3 +46,17 @@ def session(
             builder = builder.config("spark.driver.host", "127.0.0.1")
             builder = builder.config("spark.driver.bindAddress", "127.0.0.1")
     return builder.getOrCreate()
+
+
+def stop(spark: SparkSession) -> None:
+    """End a session of our own. Where Spark's process is gone already, that is no error."""
+    try:
+        spark.stop()
+    except Exception as error:
+        if not is_gone(error):
+            raise
+
+
+def is_gone(error: Exception) -> bool:
+    """Whether no answer comes from Spark any more. An error of Spark's own would be a `Py4JJavaError`."""
+    return isinstance(error, ConnectionRefusedError) or type(error).__name__ in _BROKEN
