@@ -48,7 +48,7 @@ bench-workloads: $(READY) ## Time the key streams; ARGS are passed on
 fuzz: $(READY) ## Random joins against an oracle; ARGS are passed on
 	$(PYTHON) -m tests.fuzz $(ARGS)
 
-soak: $(READY) ## One join for a long time: does it keep its memory? ARGS are passed on
+soak: $(READY) java postgresql ## What shows after a long time: memory, and kills; ARGS="kills" runs one part alone
 	$(PYTHON) -m tests.soak $(ARGS)
 
 java: ## Install a Java runtime where none is found (Spark needs one)

@@ -22,6 +22,7 @@ _QUIET = {
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "UTC",
 }
+_BROKEN = ("Py4JError", "Py4JNetworkError")  # by their names: a client of Spark Connect needs no Py4J
 
 
 def session(
@@ -74,4 +75,18 @@ def session_for(
         yield spark
     finally:
         if not found_one:
-            spark.stop()
+            stop(spark)
+
+
+def stop(spark: SparkSession) -> None:
+    """End a session of our own. Where Spark's process is gone already, that is no error."""
+    try:
+        spark.stop()
+    except Exception as error:
+        if not is_gone(error):
+            raise
+
+
+def is_gone(error: Exception) -> bool:
+    """Whether no answer comes from Spark any more. An error of Spark's own would be a `Py4JJavaError`."""
+    return isinstance(error, ConnectionRefusedError) or type(error).__name__ in _BROKEN
