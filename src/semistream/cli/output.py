@@ -77,7 +77,7 @@ class Output:
     def note(self, text: str) -> None:
         """A sentence for people; programs don't get it."""
         if not self.as_json:
-            self._console.print(Text(text))
+            self._console.print(Text(text), soft_wrap=True)  # a path or a command stays in one piece
 
     def line(self, facts: Mapping[str, Scalar], text: str | None) -> None:
         """One of many answers of a command that goes on: a line of JSON, or this text for people.

@@ -35,7 +35,8 @@ from semistream.stores.master import Master
 Stream: TypeAlias = DataFrame | StructType | pa.Schema
 
 BASE_BYTES = 256 << 20  # resident in a worker that has joined once, on Linux with PySpark 4.3
-IN_FLIGHT_BYTES = 64 << 20  # Spark's batches on both sides, and what the allocator keeps
+# Spark's batches on both sides, what the allocator keeps, and what the first compiling of kernels leaves.
+IN_FLIGHT_BYTES = 96 << 20
 IDLE_SECONDS = 60  # after which Spark ends an idle Python worker
 
 
