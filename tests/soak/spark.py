@@ -28,8 +28,7 @@ from semistream.spark.metrics import records
 from semistream.spark.session import session, stop
 from semistream.spark.source import register
 from semistream.stores.clustered_build import build
-from tests.spark.process_tree import workers_below
-from tests.spark.processes import resident_bytes
+from tests.spark.processes import python_workers, resident_bytes
 
 MASTER_ROWS = 300_000
 MEMORY = 8 * 2**20
@@ -63,7 +62,7 @@ class Seen:
                 if not record.rows_in == record.rows_out == progress["numInputRows"]:
                     told = f"{progress['numInputRows']} rows, {record.rows_in} in, {record.rows_out} out"
                     self.failures.append(f"batch {record.batch_id}: {told}")
-        workers = [resident_bytes(one.pid) for one in workers_below(os.getpid())]
+        workers = [resident_bytes(one.pid) for one in python_workers()]
         self.resident.append(max(workers, default=0))
 
     @property

@@ -169,4 +169,4 @@ class Resident:
         while not self._stop.wait(0.1):
             workers = python_workers()
             self.workers = max(self.workers, len(workers))
-            self.most = max(self.most, sum(resident_beside(pid, self._masters) for pid in workers))
+            self.most = max(self.most, sum(resident_beside(one.pid, self._masters) for one in workers))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from tests.spark.pipeline.runs import Run
 from tests.spark.pipeline.warehouses import WorldUnderFire
-from tests.spark.process_tree import Process
+from tests.spark.processes import Process
 
 LOCAL, RETRYING, CLUSTER = "local[2]", "local[2,4]", "local-cluster[2,1,1024]"
 # A driver is two processes, and a client of it that is killed alone leaves the other to end by itself.

@@ -14,9 +14,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-import pyspark
-
-from tests.spark.process_tree import Process, below, process, workers_below
+from tests.spark.deployments import launching
+from tests.spark.processes import Process, below, process, python_workers
 
 _SECONDS = 600.0  # for a whole run
 _POLL_SECONDS = 0.004
@@ -37,7 +36,7 @@ _EXECUTOR, _JVM = b"CoarseGrainedExecutorBackend", b"org.apache.spark.deploy.Spa
 class Run:
     """From its start to its end. Every process that was below it is in `seen`: some may outlive it."""
 
-    def __init__(self, folder: Path, spark_master: str, environment: Mapping[str, str]) -> None:
+    def __init__(self, folder: Path, spark_master: str, given: Mapping[str, str]) -> None:
         self.spark_master = spark_master
         self.seen: list[Process] = []
         self._folder = folder
@@ -46,7 +45,7 @@ class Run:
         self._before = self._signs()
         self._given: dict[str, None] = {}  # the signs of this run, in order
         self._counted = 0  # how many of them there were at the last kill
-        self._environment = {**_environment(folder), **environment}
+        self._environment = {**launching.environment(folder), **given}
 
     def __enter__(self) -> Run:
         command = [sys.executable, "-m", "semistream", "run", "pipeline.toml", "--json"]
@@ -138,7 +137,7 @@ class Run:
     def _victims(self, victim: str) -> list[Process]:
         found = self._look()
         if victim == "worker":
-            return busy(workers_below(self._popen.pid))
+            return busy(python_workers(self._popen.pid))
         if victim in ("executor", "jvm"):
             name = _EXECUTOR if victim == "executor" else _JVM
             return [one for one in found if name in one.command]
@@ -161,28 +160,3 @@ def busy(workers: list[Process]) -> list[Process]:
     before = {one: one.passed for one in workers}
     time.sleep(_BUSY_SECONDS)
     return [one for one in workers if one.passed > before[one]]
-
-
-def _environment(folder: Path) -> dict[str, str]:
-    """Of a machine with nothing on it; what a killed process leaves behind is below the folder."""
-    temporary = folder / "temporary"
-    temporary.mkdir(exist_ok=True)
-    kept = ("PATH", "HOME", "JAVA_HOME", "LANG", "NUMBA_CACHE_DIR")
-    return {
-        **{name: os.environ[name] for name in kept if name in os.environ},
-        "SPARK_HOME": str(_spark_home(folder)),
-        "SPARK_LOCAL_IP": "127.0.0.1",
-        "SPARK_LOCAL_DIRS": str(temporary),
-        "TMPDIR": str(temporary),
-        "JAVA_TOOL_OPTIONS": f"-Djava.io.tmpdir={temporary} -XX:-UsePerfData",
-    }
-
-
-def _spark_home(folder: Path) -> Path:
-    """The installed Spark under another roof: executors of `local-cluster` keep their files in its home."""
-    home = folder / "spark"
-    if not home.exists():
-        home.mkdir()
-        for name in ("bin", "jars"):
-            (home / name).symlink_to(Path(pyspark.__file__).parent / name)
-    return home

@@ -19,7 +19,7 @@ from tests.servers.postgresql import USER, Server, postgresql
 from tests.spark.pipeline.runs import busy
 from tests.spark.pipeline.warehouses import Warehouse, WorldUnderFire, delta, in_postgresql, parquet
 from tests.spark.pipeline.world import WAREHOUSE_SQL, World, rows_of
-from tests.spark.process_tree import workers_below
+from tests.spark.processes import python_workers
 
 pytestmark = pytest.mark.xdist_group("spark")
 
@@ -91,7 +91,7 @@ def test_a_master_disappears(spark: SparkSession, world: World) -> None:
 
     def disappear() -> None:
         there.rename(away)
-        for worker in workers_below(os.getpid()):
+        for worker in python_workers():
             worker.kill()
 
     message = interrupted(spark, world, disappear)
@@ -192,7 +192,7 @@ def test_a_worker_is_lost(spark: SparkSession, world: World) -> None:
     def kill() -> None:
         """Each worker that is at work, until one ends the run."""
         while not done.is_set():
-            for worker in busy(workers_below(os.getpid())):
+            for worker in busy(python_workers()):
                 worker.kill()
 
     built = build_pipeline(spark, read_pipeline(world.file))
