@@ -38,6 +38,8 @@ def test_files_hold_the_rows_in_their_order(tmp_path: Path) -> None:
         files = sorted((out / name).iterdir())
         assert [file.name for file in files] == [f"part-{i:05d}.parquet" for i in range(3)]
         assert sum(file.stat().st_size for file in files) == written.bytes
+        times = [file.stat().st_mtime_ns // 1_000_000 for file in files]
+        assert times == sorted(set(times))  # Spark's file source goes by them
         found = pa.concat_tables([pq.read_table(file) for file in files])
         assert found.combine_chunks().equals(side.table().combine_chunks())
     assert json.loads((out / "workload.json").read_text()) == {
