@@ -10,7 +10,9 @@ from typing import Protocol, cast
 from semistream.costs.base import DeviceCosts, Prediction, Situation, UnitCosts
 from semistream.errors import ArgumentError
 
-SHARED = frozenset({"base", "drained", "renewal"})  # files here that are no algorithm's
+SHARED = frozenset(
+    {"accounting", "base", "drained", "renewal", "schedules"}
+)  # files here that are no algorithm's
 
 
 class CostModel(Protocol):

@@ -69,7 +69,7 @@ class DeviceCosts:
         """Seconds a load of so many bytes adds while `in_flight` loads are under way all the time.
 
         >>> DeviceCosts(0.008, 1e8).load_seconds(1_000_000)
-        0.018
+        0.018000000000000002
         >>> DeviceCosts(0.008, 1e8, queue_depth=2).load_seconds(1_000_000, in_flight=2)
         0.01
         """
@@ -101,6 +101,7 @@ class Situation:
     master_row_bytes, stream_row_bytes, node_bytes, fudge: v_R, v_S, v_Q and f of the papers' memory
         equations. memory: M in bytes, where it is what fixes the rest.
     probe_rows: arriving rows that probe a front together; None: a quarter of the pending ones.
+    batch_rows: rows of a batch of the stream; None: many. (Partitioned Join goes by the backlog.)
     warm_up_rows, measured_rows: what is left out, and what is looked at; None: 25 and 15 times
         `pending_rows`. A cache with rare promotions is still what its first filling made it by then.
     The others are the algorithms' settings of the same names.
@@ -118,6 +119,7 @@ class Situation:
     fudge: float = 8.0
     memory: int | None = None
     probe_rows: int | None = None
+    batch_rows: int | None = None
     warm_up_rows: int | None = None
     measured_rows: int | None = None
     position: float = 0.30
