@@ -7,16 +7,19 @@ from functools import cache
 from importlib import import_module
 from typing import Protocol, cast
 
+from semistream.costs.accounting import Account
 from semistream.costs.base import DeviceCosts, Prediction, Situation, UnitCosts
 from semistream.errors import ArgumentError
 
-SHARED = frozenset(
-    {"accounting", "base", "drained", "renewal", "schedules"}
-)  # files here that are no algorithm's
+SHARED = frozenset(  # files here that are no algorithm's
+    {"accounting", "base", "drained", "printed", "renewal", "schedules", "steady"}
+)
 
 
 class CostModel(Protocol):
-    """What each algorithm's file here offers."""
+    """What each algorithm's file here offers, and what a run of it is charged for."""
+
+    ACCOUNT: Account
 
     def paper(self, situation: Situation, units: UnitCosts, device: DeviceCosts) -> Prediction:
         """The formulas as printed."""
