@@ -68,7 +68,7 @@ def test_matches_of_hybridjoin() -> None:
     )
     assert hybridjoin_matches(situation) == pytest.approx(175.8, abs=0.1)
     free = rows_per_load_pinned(situation.partition_shares, 0, 304_225)
-    assert free == pytest.approx(262, rel=0.01)
+    assert free == pytest.approx(262, rel=0.02)
 
 
 def test_hybridjoin() -> None:
