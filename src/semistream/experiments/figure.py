@@ -27,29 +27,31 @@ class Scale:
 
     share: of the papers' R and M.
     repeats: measured parts.
-    least_partition_rows: smaller partitions are made so large, since loads are what a run's time goes to.
     """
 
     name: str
     share: float
     repeats: int
-    least_partition_rows: int
     seed: int = 1
 
 
-FULL = Scale("full", 1.0, 5, 1)
-QUICK = Scale("quick", 0.05, 1, 850)
+FULL = Scale("full", 1.0, 5)
+QUICK = Scale("quick", 0.05, 1)
 
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What the cells of a figure have in common, in the papers' numbers."""
+    """What the cells of a figure have in common, in the papers' numbers.
+
+    quick_partition_rows: in a quick run, where small pages would take it all its time.
+    """
 
     memory_mb: float = 50
     master_millions: float = 2
     exponent: float = 1.0
     order: Order = "frequency"
     partition_rows: int = 850
+    quick_partition_rows: int | None = None
     queue_node_bytes: int = 12
     intermediate_mb: float = 2.0
     arrival_rate: float | None = None
@@ -59,6 +61,8 @@ class Setup:
 
     def at(self, field_name: str, value: Value) -> Setup:
         """This setup with another value of a field, or of a setting."""
+        if field_name == "partition_rows":
+            return replace(self, partition_rows=int(value), quick_partition_rows=None)
         if field_name in Setup.__slots__:
             return replace(self, **cast("dict[str, Any]", {field_name: value}))
         return replace(self, settings=_with(self.settings, field_name, value))
@@ -66,12 +70,15 @@ class Setup:
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """What varies: a field of `Setup`, or a setting of the algorithm, and its values."""
+    """What varies: a field of `Setup`, or a setting of the algorithm, and its values.
+
+    quick: values of a quick run, where they aren't the same.
+    """
 
     field: str
     name: str
-    values: tuple[Value, ...]
-    quick: tuple[Value, ...] | None = None  # None: the same
+    values: tuple[Value, ...] = ()
+    quick: tuple[Value, ...] | None = None
     unit: str = ""
     log: bool = False
 
@@ -81,12 +88,13 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """What is shown: a key of a repeat."""
+    """What is shown: a key of a repeat; `relative_to` a series' label, in units of what that one has."""
 
     key: str
     name: str
     unit: str = ""
     log: bool = False
+    relative_to: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +169,9 @@ def cell_of(series: Series, setup: Setup, scale: Scale) -> Cell:
         settings = _with(settings, name, value)
     if series.algorithm in ("p_cachejoin", "op_cachejoin"):
         settings = _with(settings, "intermediate_bytes", int(setup.intermediate_mb * MEBIBYTE * scale.share))
-    rows = max(setup.partition_rows, scale.least_partition_rows)
+    rows = setup.partition_rows
+    if scale.name == "quick" and setup.quick_partition_rows is not None:
+        rows = setup.quick_partition_rows
     return Cell(
         algorithm=series.algorithm,
         master_rows=int(setup.master_millions * MILLION * scale.share),
