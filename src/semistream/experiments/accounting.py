@@ -9,6 +9,7 @@ really allocates is another number, which results give beside this one.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,9 @@ MASTER_ROW_BYTES = 120
 
 CACHE_SHARE = 0.25  # of M, for rows or pages that are kept
 SLOT_CACHE_SHARE = 0.10  # of M, for Partitioned Join's pages
+
+MOST_PINNED = 0.8  # of M
+GROUPS = 4096
 
 ROW_CACHES = ("cachejoin", "cachejoin_l", "cachejoin_pq", "op_cachejoin", "p_cachejoin", "sscj")
 PARALLEL = ("op_cachejoin", "p_cachejoin")
@@ -124,15 +128,26 @@ def _pinned(cell: Cell) -> int:
     given = cell.setting("pinned_rows")
     if given is not None:
         return min(max(1, -(-int(given) // cell.partition_rows)), partitions_of(cell) - 1)
-    by_key = zipf_shares(cell.master_rows, cell.exponent)
-    shares = np.add.reduceat(by_key, np.arange(0, cell.master_rows, cell.partition_rows))
-    if cell.order == "scattered":
-        shares = np.full(len(shares), 1 / len(shares))
-    most = min(len(shares) - 1, int(0.8 * cell.memory / (cell.partition_rows * MASTER_ROW_BYTES)))
+    if cell.order == "scattered":  # then no partition is better than another
+        return 1
+    return _best_pinned(
+        cell.master_rows, cell.exponent, cell.partition_rows, cell.memory, _pending_row_bytes(cell)
+    )
+
+
+@cache
+def _best_pinned(rows: int, exponent: float, partition_rows: int, memory: int, pending_row: int) -> int:
+    """Partitions are looked at in at most `GROUPS` groups: the law is smooth."""
+    partitions = -(-rows // partition_rows)
+    size = -(-partitions // GROUPS)
+    by_key = zipf_shares(rows, exponent)
+    shares = np.add.reduceat(by_key, np.arange(0, rows, size * partition_rows))
+    group = size * partition_rows * MASTER_ROW_BYTES
+    most = min(len(shares) - 1, int(MOST_PINNED * memory / group))
     candidates = sorted({max(1, round(1.5**i)) for i in range(40) if 1.5**i <= most} | {1})
-    return max(candidates, key=lambda count: _rows_per_load(cell, shares, count))
 
+    def rate(count: int) -> float:
+        left = memory - partition_rows * MASTER_ROW_BYTES - count * group
+        return rows_per_load_pinned(shares, count, max(1.0, left / pending_row))
 
-def _rows_per_load(cell: Cell, shares: np.ndarray[Any, np.dtype[np.float64]], pinned: int) -> float:
-    left = cell.memory - (1 + pinned) * cell.partition_rows * MASTER_ROW_BYTES
-    return rows_per_load_pinned(shares, pinned, max(1.0, left / _pending_row_bytes(cell)))
+    return min(size * max(candidates, key=rate), partitions - 1)

@@ -12,22 +12,43 @@ reads a scan without seeking, and is far kinder to MESHJOIN; results have its nu
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from semistream.costs.accounting import Account, Counts
 from semistream.costs.base import FIXED_UNITS, HARD_DISK_2011, DeviceCosts, UnitCosts
 from semistream.experiments.accounting import MASTER_ROW_BYTES
-from semistream.stats import Stats
 from semistream.stores.base import PageRun, Store
 from semistream.stores.simulated import Clock
 from semistream.stores.wrapped import WrappedStore
 
 SSD = DeviceCosts(80e-6, 2e9, 32)
-PAGE_FRONTS = frozenset({"ssij", "partitioned_join", "x_hybridjoin", "tuned_x_hybridjoin"})
-ROW_FRONTS = frozenset({"cachejoin", "cachejoin_l", "cachejoin_pq", "op_cachejoin", "p_cachejoin", "sscj"})
+
+_BEHIND_A_CACHE = Account(front="rows")
+_BEHIND_PAGES = Account(front="partitions")
+_A_SCAN = Account(indexed=False)
+ACCOUNTS: Mapping[str, Account] = {
+    "cachejoin": _BEHIND_A_CACHE,
+    "cachejoin_l": _BEHIND_A_CACHE,
+    "cachejoin_pq": _BEHIND_A_CACHE,
+    "hybridjoin": Account(),
+    "hybridjoin_l": Account(),
+    "hybridjoin_pq": Account(),
+    "inlj": Account(queued=False),
+    "meshjoin": _A_SCAN,
+    "op_cachejoin": Account(front="rows", phases="overlapped"),
+    "p_cachejoin": Account(front="rows", phases="parallel"),
+    "partitioned_join": _BEHIND_PAGES,
+    "r_meshjoin": _A_SCAN,
+    "sscj": _BEHIND_A_CACHE,
+    "ssij": _BEHIND_PAGES,
+    "tuned_x_hybridjoin": _BEHIND_PAGES,
+    "x_hybridjoin": _BEHIND_PAGES,
+}
+"""What counted operations each algorithm is charged for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,48 +112,11 @@ class SimulatedDisk(WrappedStore):
             yield replace(run, reads=1)
 
 
-@dataclass(frozen=True, slots=True)
-class Operations:
-    """Counted operations of a measured part, by phase. `rows` of the stream came, `hits` were answered
-    by the front, `admitted` queued; loads brought `master_rows`, of which `promotions` were copied."""
+def front_seconds(algorithm: str, counts: Counts, units: UnitCosts = FIXED_UNITS) -> float:
+    """Reading the stream, probing the front, putting its answers out."""
+    return ACCOUNTS[algorithm].front_phase(counts).seconds(units)
 
-    rows: int
-    hits: int
-    admitted: int
-    master_rows: int
-    promotions: int
 
-    @staticmethod
-    def between(before: Stats, after: Stats) -> Operations:
-        return Operations(
-            after.rows_in - before.rows_in,
-            after.cache_hits - before.cache_hits,
-            after.admitted - before.admitted,
-            after.rows_read - before.rows_read,
-            after.promotions - before.promotions,
-        )
-
-    def front_seconds(self, algorithm: str, units: UnitCosts = FIXED_UNITS) -> float:
-        """Reading the stream and probing the front; a front of pages has to find each row's page first."""
-        seconds = self.rows * units.read + self.hits * units.output
-        if algorithm in ROW_FRONTS or algorithm in PAGE_FRONTS:
-            seconds += self.rows * units.probe
-        if algorithm in PAGE_FRONTS:
-            seconds += self.rows * units.index
-        return seconds
-
-    def pages_seconds(self, algorithm: str, units: UnitCosts = FIXED_UNITS) -> float:
-        """Queueing rows, finding their pages, probing them with what was loaded, and putting out."""
-        a_row = units.append + units.delete + units.output
-        scans = algorithm in ("meshjoin", "r_meshjoin")
-        found = 0 if scans or algorithm in PAGE_FRONTS else self.admitted  # those found theirs in front
-        if algorithm == "inlj":  # nothing is queued, and one row is looked up in its page
-            return self.admitted * (units.index + units.probe + units.output)
-        if algorithm in ("p_cachejoin", "op_cachejoin"):  # read again, from the intermediate buffer
-            a_row += units.read
-        return (
-            self.admitted * a_row
-            + found * units.index
-            + self.master_rows * units.probe
-            + self.promotions * units.copy
-        )
+def pages_seconds(algorithm: str, counts: Counts, units: UnitCosts = FIXED_UNITS) -> float:
+    """Queueing rows, probing with what was loaded, putting out, copying; all but the loads themselves."""
+    return ACCOUNTS[algorithm].page_phase(counts).seconds(units)

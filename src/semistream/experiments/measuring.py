@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from semistream.costs.accounting import Counts, counted
 from semistream.costs.base import HARD_DISK_2011, DeviceCosts
 from semistream.experiments.accounting import PARALLEL, SCANS, Capacities, capacities, partitions_of
 from semistream.experiments.cells import Cell
-from semistream.experiments.disks import SSD, Operations, Reads, SimulatedDisk
+from semistream.experiments.disks import SSD, Reads, SimulatedDisk, front_seconds, pages_seconds
 from semistream.experiments.results import CellResult
 from semistream.experiments.timeline import Piece, parallel_seconds
 from semistream.experiments.worlds import Oracle, World, world_of
@@ -67,7 +68,7 @@ class Driver:
         self.pushed = 0
         self.part = 1
         self.now = Moment(self.join.stats, Reads(), 0)
-        self.pieces: list[tuple[Operations, Reads]] = []
+        self.pieces: list[tuple[Counts, Reads]] = []
 
     def push(self, rows: int) -> None:
         """The next rows of the stream."""
@@ -101,13 +102,13 @@ class Driver:
             rows -= most
             self.note()
 
-    def note(self) -> tuple[Operations, Reads]:
+    def note(self) -> tuple[Counts, Reads]:
         """What happened since the last note; the clock moves on by what it cost the processor."""
         before, self.now = self.now, self.moment()
-        counts = Operations.between(before.stats, self.now.stats), self.now.reads - before.reads
+        counts = counted(before.stats.counters, self.now.stats.counters), self.now.reads - before.reads
         if self.disk is not None:
             name = self.cell.algorithm
-            self.disk.clock.now += counts[0].front_seconds(name) + counts[0].pages_seconds(name)
+            self.disk.clock.now += front_seconds(name, counts[0]) + pages_seconds(name, counts[0])
         self.pieces.append(counts)
         return counts
 
@@ -257,8 +258,8 @@ def _profiled(driver: Driver) -> dict[str, Any]:
 def _summary(driver: Driver, before: Moment, wall: float) -> dict[str, Any]:
     """A measured part in numbers; on the virtual clock, or by this machine's."""
     cell, after = driver.cell, driver.now
-    counts = Operations.between(before.stats, after.stats)
-    rows = counts.rows - (after.waiting - before.waiting)  # answered
+    counts = counted(before.stats.counters, after.stats.counters)
+    rows = int(counts.rows) - (after.waiting - before.waiting)  # answered
     loads = after.stats.loads - before.stats.loads
     waited = after.stats.waiting_row_seconds - before.stats.waiting_row_seconds
     found: dict[str, Any] = {
@@ -266,11 +267,10 @@ def _summary(driver: Driver, before: Moment, wall: float) -> dict[str, Any]:
         "rows": rows,
         "loads": loads,
         "wasted_loads": after.stats.wasted_loads - before.stats.wasted_loads,
-        "hits": counts.hits,
-        "admitted": counts.admitted,
-        "promotions": counts.promotions,
+        "hits": int(counts.hits),
+        "promotions": int(counts.promotions),
         "evictions": after.stats.evictions - before.stats.evictions,
-        "master_rows": counts.master_rows,
+        "master_rows": int(counts.master_rows),
         "rows_per_load": rows / loads if loads else None,
         "loads_per_row": loads / rows,
         "hit_ratio": counts.hits / counts.rows,
@@ -290,8 +290,8 @@ def _summary(driver: Driver, before: Moment, wall: float) -> dict[str, Any]:
             **_speed(rows, wall if cell.algorithm in PARALLEL else busy, ""),
         }
     reads = after.reads - before.reads
-    front = counts.front_seconds(cell.algorithm)
-    pages = counts.pages_seconds(cell.algorithm)
+    front = front_seconds(cell.algorithm, counts)
+    pages = pages_seconds(cell.algorithm, counts)
     found.update(jumps=reads.jumps, bytes=reads.bytes, cpu_seconds=front + pages, front_seconds=front)
     for prefix, device in DEVICES.items():
         io, seconds = _virtual(driver, reads, front + pages, device, alone=prefix == "scan_")
@@ -314,10 +314,10 @@ def _virtual(
     pieces, total = [], 0.0
     for counts, its_reads in driver.pieces:
         io = (its_reads.undisturbed() if alone else its_reads).seconds(device, in_flight)
-        work = counts.pages_seconds(name)
+        work = pages_seconds(name, counts)
         total += io
         pages = max(io, work) if in_flight > 1 else io + work  # a second buffer loads meanwhile
-        pieces.append(Piece(counts.front_seconds(name), pages, counts.admitted))
+        pieces.append(Piece(front_seconds(name, counts), pages, int(counts.rows - counts.hits)))
     return total, parallel_seconds(pieces, driver.split.intermediate_rows)
 
 

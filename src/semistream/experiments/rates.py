@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from semistream.experiments.accounting import SCANS, partitions_of
+from semistream.experiments.accounting import PARALLEL, SCANS, partitions_of
+from semistream.experiments.disks import front_seconds, pages_seconds
 from semistream.experiments.measuring import Driver
-from semistream.experiments.timeline import Piece
 
 SECONDS = 60.0  # virtual ones, of a full run
 LEAST_SECONDS = 5.0
@@ -78,8 +78,6 @@ def _seconds(driver: Driver) -> float:
     assert driver.disk is not None
     counts, reads = driver.note()
     name = driver.cell.algorithm
+    front, pages = front_seconds(name, counts), pages_seconds(name, counts)
     io = reads.seconds(driver.disk.device)
-    turn = Piece(counts.front_seconds(name), io + counts.pages_seconds(name), counts.admitted)
-    if name in ("p_cachejoin", "op_cachejoin"):
-        return max(turn.front_seconds, turn.pages_seconds)
-    return turn.front_seconds + turn.pages_seconds
+    return max(front, pages + io) if name in PARALLEL else front + pages + io

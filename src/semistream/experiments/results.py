@@ -39,8 +39,8 @@ class Interval:
     @staticmethod
     def of(values: Sequence[float]) -> Interval:
         """
-        >>> Interval.of([1.0, 2.0, 3.0])
-        Interval(mean=2.0, low=-0.484..., high=4.484..., repeats=3)
+        >>> Interval.of([4.0])
+        Interval(mean=4.0, low=None, high=None, repeats=1)
         """
         count = len(values)
         mean = math.fsum(values) / count
@@ -127,10 +127,13 @@ class Results:
 
     def missing(self, cells: Iterable[Cell]) -> list[Cell]:
         """Those that haven't run, or failed; each once, in order."""
-        wanted = {cell.id: cell for cell in cells}
-        found = {key: self.load(cell) for key, cell in wanted.items()}
+        wanted: dict[str, Cell] = {}
+        for cell in cells:
+            wanted.setdefault(cell.id, cell)
         return [
-            cell for key, cell in wanted.items() if (result := found[key]) is None or result.error is not None
+            cell
+            for cell in wanted.values()
+            if (result := self.load(cell)) is None or result.error is not None
         ]
 
     def save_figure(self, figure: Mapping[str, Any]) -> None:

@@ -19,6 +19,7 @@ from semistream.experiments.results import CellResult, Results
 from semistream.experiments.worlds import masters_in
 
 Group = list[Cell]
+LEAST_WORK = 1e-3  # seconds: a cell that can't run is no work at all
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +99,7 @@ class _Tally:
             self._done += 1
             if result.error is not None:
                 self.failed.append(result)
-            speed = (time.monotonic() - self._began) / self._worked
+            speed = (time.monotonic() - self._began) / max(self._worked, LEAST_WORK)
             left = max(0.0, speed * self._left)
             self._show(Progress(self._done, self._cells, len(self.failed), left, result))
 

@@ -46,8 +46,3 @@ def parallel_seconds(pieces: Sequence[Piece], buffer_rows: int) -> float:
         takes.append(max(put, end))
         end = takes[-1] + piece.pages_seconds
     return end
-
-
-def serial_seconds(pieces: Sequence[Piece]) -> float:
-    """One phase after the other."""
-    return sum(piece.front_seconds + piece.pages_seconds for piece in pieces)
