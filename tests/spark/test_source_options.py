@@ -63,7 +63,7 @@ def test_a_start_without_a_zone_is_utc() -> None:
         ("nulls", "a tenth", "no number"),
         ("rows", "-1", "rows=-1"),
         ("rows_per_second", "0", "rows_per_second=0"),
-        ("arrivals", "poisson", "constant or bursty"),
+        ("arrivals", "poisson", "constant, bursty or papers"),
         ("rows_per_batch", "0", "rows_per_batch=0"),
         ("seed", "1.5", "seed='1.5'"),
         ("partitions", "0", "partitions=0"),
