@@ -55,9 +55,9 @@ class SyntheticMaster:
 
     >>> master = SyntheticMaster(KeyStream(1000, order="frequency", seed=1), order="scattered")
     >>> master.batch(0, 3)["key"].to_pylist()
-    []
+    [148, 938, 56]
     >>> master.batch(0, 1).select(["surrogate_key", "price", "supplier"]).to_pylist()
-    []
+    [{'surrogate_key': 1037, 'price': 37.25, 'supplier': 148}]
     """
 
     keys: KeyStream

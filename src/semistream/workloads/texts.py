@@ -21,11 +21,11 @@ def texts(key: np.uint64, numbers: NDArray[np.int64], width: int) -> pa.Array:
     """A text of `width` letters for each number.
 
     >>> texts(np.uint64(1), np.array([7, 8, 7]), 5).to_pylist()
-    ['', '', '']
+    ['5mxrr', 'b4k3h', '5mxrr']
     """
     letters = np.empty((len(numbers), width), dtype=np.uint8)
     letters_at(key, numbers, LETTERS, letters)
-    ends = np.arange(0, (len(numbers) + 1) * width, width or 1, dtype=np.int32)[: len(numbers) + 1]
+    ends = np.arange(len(numbers) + 1, dtype=np.int32) * np.int32(width)
     return pa.StringArray.from_buffers(len(numbers), pa.py_buffer(ends), pa.py_buffer(letters))
 
 

@@ -1,8 +1,9 @@
 """TPC-H: Orders with Customer, made by tpchgen-cli at any scale factor; plain, or with Zipf's law put in.
 
-150,000 customers and 1,500,000 orders for each unit of scale. In the plain data the orders are spread evenly
-over two thirds of the customers: every third has none. So `skewed` replaces each order's customer, and
-nothing else, by one drawn by Zipf's law out of all of them.
+150,000 customers and 1,500,000 orders for each unit of scale. The plain data has hardly any skew: customers
+whose number 3 divides have no order, those of remainder 1 twice as many as those of remainder 2
+(dbgen draws evenly, and gives what falls to a customer without orders to the next one), and that is all.
+So `skewed` replaces each order's customer, and nothing else, by one drawn by Zipf's law out of all of them.
 
 A table is made part by part, each in a temporary file that is removed once it is read: a scale of 100
 needs no more room than one of 2.
@@ -58,7 +59,7 @@ ORDER = pa.schema(
 
 
 def uniform(*, scale: float = 1.0, stream_rows: int | None = None) -> Workload:
-    """TPC-H orders with their customers, who order evenly, but for a third who don't."""
+    """TPC-H orders with their customers, who order almost evenly."""
     return _orders_with_customers(scale, _table("orders", scale), stream_rows)
 
 
@@ -99,14 +100,14 @@ def _with_keys(orders: Iterator[pa.RecordBatch], keys: KeyStream) -> Iterator[pa
 
 
 def _table(table: str, scale: float) -> Side:
-    if not LEAST <= scale <= MOST:
-        raise ArgumentError(f"scale={scale} is no scale factor of TPC-H: give {LEAST} to {MOST:,}")
     schema, rows = (CUSTOMER, CUSTOMERS) if table == "customer" else (ORDER, ORDERS)
     parts = math.ceil(_rows(rows, scale) / PART_ROWS)
     return Side(schema, partial(_parts, program(PROGRAM), table, schema, scale, parts))
 
 
 def _rows(for_one: int, scale: float) -> int:
+    if not LEAST <= scale <= MOST:
+        raise ArgumentError(f"scale={scale} is no scale factor of TPC-H: give {LEAST} to {MOST:,}")
     return int(for_one * scale)
 
 
