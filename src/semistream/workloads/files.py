@@ -54,7 +54,7 @@ def write(
     """
     if file_rows < 1:
         raise ArgumentError(f"file_rows={file_rows} leaves files empty: give at least 1")
-    path = Path(out)
+    path = Path(out).resolve()
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         raise UsageError(f"{path} is there already and not an empty folder: give another place")
     partial = path.parent / f".{path.name}.partial"
