@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from semistream.algorithms import names
+from tests.permissions import bound_by_permissions, read_only
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "semistream"
@@ -137,30 +138,13 @@ print(add_up(np.arange(5)))
 
 
 @pytest.fixture
-def read_only(tmp_path: Path) -> Iterator[Path]:
+def installation(tmp_path: Path) -> Iterator[Path]:
     """A copy of the package, and a home, that nobody may write to."""
     shutil.copytree(PACKAGE, tmp_path / "site" / "semistream", ignore=shutil.ignore_patterns("__pycache__"))
     (tmp_path / "site" / "semistream" / "probe.py").write_text(PROBE)
     (tmp_path / "home").mkdir()
-    folders = [tmp_path / "home", *(path for path in (tmp_path / "site").rglob("*") if path.is_dir())]
-    for folder in folders:
-        folder.chmod(0o555)
-    yield tmp_path
-    for folder in folders:
-        folder.chmod(0o755)
-
-
-def bound_by_permissions(folder: Path) -> list[str]:
-    """What to put before a command so that file permissions bind it: nothing, but for root."""
-    if not os.access(folder, os.W_OK):
-        return []
-    without_override = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"]
-    if shutil.which("setpriv") is None:
-        pytest.skip("root is bound by file permissions through setpriv only, which isn't installed")
-    tried = subprocess.run([*without_override, "test", "-w", folder], capture_output=True, check=False)
-    if tried.returncode != 1 or tried.stderr:
-        pytest.skip(f"root can't give up its privileges here: {tried.stderr.decode() or 'still writable'}")
-    return without_override
+    with read_only(tmp_path / "home", tmp_path / "site"):
+        yield tmp_path
 
 
 def exercise(folders: Path, temporary: Path) -> subprocess.CompletedProcess[str]:
@@ -190,10 +174,10 @@ def private_folder(temporary: Path) -> Path:
     return temporary / f"semistream-kernels-{os.getuid()}"
 
 
-def test_read_only_installation_caches_kernels_in_a_private_folder(read_only: Path) -> None:
-    temporary = read_only / "temporary"
+def test_read_only_installation_caches_kernels_in_a_private_folder(installation: Path) -> None:
+    temporary = installation / "temporary"
     temporary.mkdir()
-    found = exercise(read_only, temporary)
+    found = exercise(installation, temporary)
     assert (found.returncode, found.stdout) == (0, "10\n"), found.stderr
     assert "RuntimeWarning" not in found.stderr
     cached = [file for file in private_folder(temporary).rglob("*") if file.suffix in {".nbi", ".nbc"}]
@@ -201,10 +185,10 @@ def test_read_only_installation_caches_kernels_in_a_private_folder(read_only: Pa
     assert private_folder(temporary).stat().st_mode & 0o077 == 0
 
 
-def test_kernels_run_where_nothing_can_be_cached(read_only: Path) -> None:
-    temporary = read_only / "temporary"
+def test_kernels_run_where_nothing_can_be_cached(installation: Path) -> None:
+    temporary = installation / "temporary"
     temporary.mkdir()
     private_folder(temporary).write_text("in the way")
-    found = exercise(read_only, temporary)
+    found = exercise(installation, temporary)
     assert (found.returncode, found.stdout) == (0, "10\n"), found.stderr
     assert "RuntimeWarning: semistream: no folder is writable for compiled kernels" in found.stderr

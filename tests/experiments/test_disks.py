@@ -6,10 +6,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from semistream.algorithms import names
 from semistream.costs.accounting import Counts
 from semistream.costs.base import DeviceCosts, UnitCosts
-from semistream.experiments.disks import ACCOUNTS, Reads, SimulatedDisk, front_seconds, pages_seconds
+from semistream.experiments.disks import Reads, SimulatedDisk, front_seconds, pages_seconds
 from semistream.experiments.timeline import Piece, parallel_seconds
 from semistream.stores.memory import MemoryStore
 
@@ -72,10 +71,6 @@ def test_counted_operations_have_their_price(name: str, front: float, pages: flo
         counts = Counts(rows=5, hits=0, loads=1, master_rows=7)
     assert front_seconds(name, counts, UNITS) == front
     assert pages_seconds(name, counts, UNITS) == pages
-
-
-def test_every_algorithm_is_charged() -> None:
-    assert set(ACCOUNTS) == set(names())
 
 
 def test_side_by_side_takes_as_long_as_the_longer_phase() -> None:

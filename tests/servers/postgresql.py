@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import pwd
 import shutil
-import socket
 import subprocess
 import tempfile
 import time
@@ -14,6 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from tests.servers.ports import free_port, listens
 
 USER = "semistream"
 _START_SECONDS = 60.0
@@ -54,7 +55,7 @@ def postgresql(password: str = "a word of its own") -> Iterator[Server]:
             "scram-sha-256",
         ]
         subprocess.run([*make, "--no-sync", "-E", "UTF8"], check=True, capture_output=True, **run)
-        port = _free_port()
+        port = free_port()
         serve = [f"{binaries}/postgres", "-D", str(data), "-p", str(port), "-h", "127.0.0.1"]
         serve += ["-k", str(folder), "-c", "fsync=off"]
         with (
@@ -91,18 +92,10 @@ def _as_somebody(folder: Path) -> Mapping[str, Any]:
     return {"user": "postgres", "group": "postgres", "extra_groups": [], "cwd": folder}
 
 
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
 def _wait(process: subprocess.Popen[Any], port: int, log: Path) -> None:
     end = time.monotonic() + _START_SECONDS
     while time.monotonic() < end and process.poll() is None:
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0 and "ready to accept" in log.read_text():
-                return
+        if listens(port) and "ready to accept" in log.read_text():
+            return
         time.sleep(0.05)
     raise RuntimeError(f"PostgreSQL didn't start: {log.read_text()}")

@@ -42,6 +42,10 @@ def test_what_is_given_is_what_is_meant() -> None:
     assert (options.rows, options.rows_per_batch, options.partitions) == (10, 3, 3)
 
 
+def test_arrivals_have_the_papers_form_too() -> None:
+    assert SourceOptions.parsed({**KEYS, "arrivals": "papers"}).stream().arrivals == OnOff(0, "uniform")
+
+
 def test_a_start_without_a_zone_is_utc() -> None:
     assert SourceOptions.parsed({**KEYS, "start": "2025-01-01"}).start == dt.datetime(
         2025, 1, 1, tzinfo=dt.UTC
@@ -63,7 +67,7 @@ def test_a_start_without_a_zone_is_utc() -> None:
         ("nulls", "a tenth", "no number"),
         ("rows", "-1", "rows=-1"),
         ("rows_per_second", "0", "rows_per_second=0"),
-        ("arrivals", "poisson", "constant or bursty"),
+        ("arrivals", "poisson", "constant, bursty or papers"),
         ("rows_per_batch", "0", "rows_per_batch=0"),
         ("seed", "1.5", "seed='1.5'"),
         ("partitions", "0", "partitions=0"),

@@ -12,13 +12,14 @@ reads a scan without seeking, and is far kinder to MESHJOIN; results have its nu
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from semistream.costs.accounting import Account, Counts
+from semistream.costs import model
+from semistream.costs.accounting import Counts
 from semistream.costs.base import FIXED_UNITS, HARD_DISK_2011, DeviceCosts, UnitCosts
 from semistream.experiments.accounting import MASTER_ROW_BYTES
 from semistream.stores.base import PageRun, Store
@@ -26,29 +27,6 @@ from semistream.stores.simulated import Clock
 from semistream.stores.wrapped import WrappedStore
 
 SSD = DeviceCosts(80e-6, 2e9, 32)
-
-_BEHIND_A_CACHE = Account(front="rows")
-_BEHIND_PAGES = Account(front="partitions")
-_A_SCAN = Account(indexed=False)
-ACCOUNTS: Mapping[str, Account] = {
-    "cachejoin": _BEHIND_A_CACHE,
-    "cachejoin_l": _BEHIND_A_CACHE,
-    "cachejoin_pq": _BEHIND_A_CACHE,
-    "hybridjoin": Account(),
-    "hybridjoin_l": Account(),
-    "hybridjoin_pq": Account(),
-    "inlj": Account(queued=False),
-    "meshjoin": _A_SCAN,
-    "op_cachejoin": Account(front="rows", phases="overlapped"),
-    "p_cachejoin": Account(front="rows", phases="parallel"),
-    "partitioned_join": _BEHIND_PAGES,
-    "r_meshjoin": _A_SCAN,
-    "sscj": _BEHIND_A_CACHE,
-    "ssij": _BEHIND_PAGES,
-    "tuned_x_hybridjoin": _BEHIND_PAGES,
-    "x_hybridjoin": _BEHIND_PAGES,
-}
-"""What counted operations each algorithm is charged for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +92,9 @@ class SimulatedDisk(WrappedStore):
 
 def front_seconds(algorithm: str, counts: Counts, units: UnitCosts = FIXED_UNITS) -> float:
     """Reading the stream, probing the front, putting its answers out."""
-    return ACCOUNTS[algorithm].front_phase(counts).seconds(units)
+    return model(algorithm).ACCOUNT.front_phase(counts).seconds(units)
 
 
 def pages_seconds(algorithm: str, counts: Counts, units: UnitCosts = FIXED_UNITS) -> float:
     """Queueing rows, probing with what was loaded, putting out, copying; all but the loads themselves."""
-    return ACCOUNTS[algorithm].page_phase(counts).seconds(units)
+    return model(algorithm).ACCOUNT.page_phase(counts).seconds(units)

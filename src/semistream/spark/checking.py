@@ -105,7 +105,7 @@ def checked_lookup(one: object, cluster: Cluster) -> Lookup:
             "give semistream.master the store's path, or a pyarrow.Table"
         )
     source = one.master.source
-    if isinstance(source, str) and cluster.one_machine:
+    if isinstance(source, str) and not cluster.connect:  # as Spark takes it: executors work elsewhere
         return replace(one, master=replace(one.master, source=os.path.abspath(source)))
     return one
 

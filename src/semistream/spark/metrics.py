@@ -62,6 +62,20 @@ class LookupRecord:
         return json.dumps(asdict(self))
 
 
+def plain_progress(progress: Any) -> dict[str, Any]:
+    """A progress as plain values, alike for classic Spark and Connect.
+
+    Connect tells an observed row as its values beside their schema, and leaves out what sources add up to.
+    """
+    told = json.loads(progress.json) if hasattr(progress, "json") else dict(progress)
+    observed = told.get("observedMetrics") or {}
+    told["observedMetrics"] = {name: _by_name(row) for name, row in observed.items()}
+    for total in ("numInputRows", "inputRowsPerSecond", "processedRowsPerSecond"):
+        if told.get(total) is None:
+            told[total] = sum(source.get(total) or 0 for source in told.get("sources") or ())
+    return told
+
+
 def records(progress: Any) -> list[LookupRecord]:
     """The lookups in a progress: a `StreamingQueryProgress`, or what `lastProgress` gives.
 
@@ -69,10 +83,9 @@ def records(progress: Any) -> list[LookupRecord]:
     """
     if progress is None:
         return []
-    told = json.loads(progress.json) if hasattr(progress, "json") else dict(progress)
+    told = plain_progress(progress)
     found = []
-    for name, metrics in (told.get("observedMetrics") or {}).items():
-        values = metrics.asDict() if hasattr(metrics, "asDict") else dict(metrics)
+    for name, values in told["observedMetrics"].items():
         if not set(SUMS) <= set(values):
             continue
         counted = {name: int(values.get(name) or 0) for name in (*SUMS, *MOSTS)}
@@ -138,6 +151,14 @@ class LookupListener(StreamingQueryListener):
     def prometheus(self) -> str:
         """The last batch of every lookup, in Prometheus' text format."""
         return prometheus(list(self.latest.values()))
+
+
+def _by_name(row: Any) -> dict[str, Any]:
+    values = row.asDict() if hasattr(row, "asDict") else dict(row)
+    if set(values) != {"values", "schema"}:
+        return values
+    names = [field["name"] for field in values["schema"]["fields"]]
+    return dict(zip(names, values["values"], strict=True))
 
 
 def _escaped(value: str) -> str:

@@ -28,6 +28,7 @@ Int64s = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Lengths = Literal["pareto", "uniform"]
 
+NAMES = ("constant", "bursty", "papers")
 STREAMS = 10
 FIRST_ON, LENGTHS = 100, 200  # what a seed is used for; `keys` has the small numbers
 
@@ -207,6 +208,19 @@ class OnOff:
         uniform = self.lengths == "uniform"
         scales = np.array([2.0 ** (i + 1) if uniform else 1.0 for i in range(STREAMS)])
         return keys, scales, 0.0 if uniform else self.shape
+
+
+def arrivals_named(name: str, seed: int = 0) -> Arrivals:
+    """`constant`; `bursty`: self-similar; `papers`: the papers' form of it (see `OnOff`).
+
+    >>> arrivals_named("papers", 3)
+    OnOff(seed=3, lengths='uniform', shape=1.2)
+    """
+    if name not in NAMES:
+        raise ArgumentError(f"arrivals={name!r} isn't known: give {', '.join(NAMES[:-1])} or {NAMES[-1]}")
+    if name == "constant":
+        return Constant()
+    return OnOff(seed, "uniform" if name == "papers" else "pareto")
 
 
 def _state(at: Position) -> tuple[Int64s, Int64s]:

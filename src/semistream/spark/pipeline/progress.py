@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from semistream.spark.metrics import records
+from semistream.spark.metrics import plain_progress, records
 
 OUT = "pipeline"  # the observation of what goes to the warehouse
 
@@ -41,10 +41,9 @@ class BatchRecord:
 
 def batch_record(progress: Any) -> BatchRecord:
     """The record of a progress: a `StreamingQueryProgress`, or what `lastProgress` gives."""
-    told = json.loads(progress.json) if hasattr(progress, "json") else dict(progress)
+    told = plain_progress(progress)
     found = records(progress)
-    observed = (told.get("observedMetrics") or {}).get(OUT) or {}
-    out = observed.asDict() if hasattr(observed, "asDict") else dict(observed)
+    out = told["observedMetrics"].get(OUT) or {}
     return BatchRecord(
         batch=int(told["batchId"]),
         seconds=float(told.get("batchDuration") or 0) / 1000,

@@ -9,12 +9,11 @@ from dataclasses import dataclass, fields
 from typing import Any, cast
 
 from semistream.errors import ArgumentError
-from semistream.workloads.arrivals import Arrivals, Constant, OnOff
+from semistream.workloads.arrivals import arrivals_named
 from semistream.workloads.keys import KeyStream, Law, Order
 from semistream.workloads.streams import DEFAULT_START, Stream
 
 VIRTUAL_RATE = 1000.0  # rows a second by the stream's clock, where nobody asked for a rate
-ARRIVALS = ("constant", "bursty")
 LIMITS = {"rows", "rows_per_batch", "partitions"}  # what may change from one start of a query to the next
 
 
@@ -28,7 +27,7 @@ class SourceOptions:
         the clock of `event_time`. Unless given every row is there from the beginning, and `event_time`
         moves on by a second every 1,000 rows. With the trigger `availableNow` a stream that has an end is
         there as a whole, and the rate is that of `event_time` only.
-    arrivals: `constant`, or `bursty`: self-similar (see `OnOff`), with `rows_per_second` on average.
+    arrivals: `constant`, `bursty` (self-similar) or `papers`, with `rows_per_second` on average: see `OnOff`.
     rows_per_batch: the most rows of a micro-batch; 100,000 for a stream without end and rate, else no limit.
     partitions: tasks of a micro-batch.
     start: the `event_time` at which the stream begins, in ISO 8601; UTC unless it says otherwise.
@@ -69,8 +68,6 @@ class SourceOptions:
         return options
 
     def __post_init__(self) -> None:
-        if self.arrivals not in ARRIVALS:
-            raise ArgumentError(f"arrivals={self.arrivals!r} isn't known: give {' or '.join(ARRIVALS)}")
         for name, least in (("rows", 0), ("rows_per_batch", 1), ("partitions", 1)):
             value = getattr(self, name)
             if value is not None and value < least:
@@ -89,7 +86,7 @@ class SourceOptions:
             self.unmatched,
             self.nulls,
         )
-        arrivals: Arrivals = OnOff(self.seed) if self.arrivals == "bursty" else Constant()
+        arrivals = arrivals_named(self.arrivals, self.seed)
         rate = VIRTUAL_RATE if self.rows_per_second is None else self.rows_per_second
         return Stream(keys, arrivals, rate, self.start)
 
