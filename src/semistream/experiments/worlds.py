@@ -17,10 +17,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from semistream.errors import SemiStreamError
+from semistream.errors import ArgumentError, SemiStreamError
 from semistream.experiments.accounting import MASTER_ROW_BYTES
 from semistream.experiments.cells import Cell
 from semistream.experiments.disks import SimulatedDisk
+from semistream.experiments.found import found_keys
 from semistream.stores.base import Store
 from semistream.stores.clustered_build import build
 from semistream.stores.master import master
@@ -54,27 +55,54 @@ def payload_of(keys: Int64s) -> Int64s:
     return keys * FACTOR + OFFSET
 
 
+def world_of(cell: Cell, folder: Path | None = None) -> World:
+    """The cell's master and stream; `folder` is where masters of the real disk are."""
+    if cell.workload == "zipf":
+        return ZipfWorld(cell, folder)
+    if cell.disk == "real":
+        raise ArgumentError(f"the workload {cell.workload} has no master on the real disk: simulate it")
+    return FoundWorld(cell, *found_keys(cell))
+
+
 @dataclass(frozen=True)
 class ZipfWorld:
     """Keys by Zipf's law over a master with one row a key."""
 
     cell: Cell
-    folder: Path | None = None  # where the masters of the real disk are
+    folder: Path | None = None
 
     def store(self) -> Store:
-        return _simulated(self.cell) if self.cell.disk == "simulated" else _real(self.cell, self.folder)
+        if self.cell.disk == "real":
+            return _real(self.cell, self.folder)
+        return _simulated(self.cell, np.arange(self.cell.master_rows))
 
     def batch(self, first: int, rows: int) -> pa.RecordBatch:
         cell = self.cell
         keys = KeyStream(cell.master_rows, cell.exponent, order=cell.order, seed=cell.seed)
-        return pa.record_batch({"key": keys.values(first, rows), "number": np.arange(first, first + rows)})
+        return _stream(keys.values(first, rows), first)
 
     def partners(self, batch: pa.RecordBatch) -> Int64s:
         return np.ones(batch.num_rows, dtype=np.int64)
 
 
-def world_of(cell: Cell, folder: Path | None = None) -> World:
-    return ZipfWorld(cell, folder)
+@dataclass(frozen=True, eq=False)
+class FoundWorld:
+    """Keys that stand in data: the master's in their order, the stream's again and again."""
+
+    cell: Cell
+    master: Int64s
+    stream: Int64s
+
+    def store(self) -> Store:
+        return _simulated(self.cell, self.master)
+
+    def batch(self, first: int, rows: int) -> pa.RecordBatch:
+        return _stream(self.stream.take(np.arange(first, first + rows), mode="wrap"), first)
+
+    def partners(self, batch: pa.RecordBatch) -> Int64s:
+        keys = batch.column("key").to_numpy()
+        ends = np.searchsorted(self.master, keys, side="right")
+        return np.asarray(ends - np.searchsorted(self.master, keys, side="left"), dtype=np.int64)
 
 
 class Oracle:
@@ -122,8 +150,11 @@ def _mixed(numbers: Int64s) -> NDArray[np.uint64]:
     return np.asarray(mixed ^ (mixed >> np.uint64(29)))
 
 
-def _simulated(cell: Cell) -> SimulatedDisk:
-    keys = np.arange(cell.master_rows)
+def _stream(keys: Int64s, first: int) -> pa.RecordBatch:
+    return pa.record_batch({"key": keys, "number": np.arange(first, first + len(keys))})
+
+
+def _simulated(cell: Cell, keys: Int64s) -> SimulatedDisk:
     table = pa.record_batch({"key": keys, "payload": payload_of(keys)})
     return SimulatedDisk(MemoryStore(table, "key", page_rows=cell.partition_rows))
 
