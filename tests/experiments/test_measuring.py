@@ -127,6 +127,30 @@ def test_inlj_falls_behind_a_stream_that_is_faster_than_its_loads() -> None:
     assert fast["rows_per_second"] == pytest.approx(saturated["rows_per_second"], rel=0.02)
 
 
+# -- a master in another order ------------------------------------------------------------------
+
+
+def test_a_master_in_the_order_of_its_use_needs_fewer_loads() -> None:
+    def loads_per_row(observed: float) -> float:
+        one = cell("x_hybridjoin", order="scattered", settings=(("reordered_after", observed),))
+        return float(run(one).repeats[0]["loads_per_row"])
+
+    never, soon, late = (loads_per_row(observed) for observed in (0, 1, 30))
+    assert late < soon < never
+    sorted_from_the_beginning = run(cell("x_hybridjoin")).repeats[0]["loads_per_row"]
+    assert late < 1.5 * sorted_from_the_beginning
+
+
+def test_a_new_order_is_a_permutation_by_use() -> None:
+    one = cell(order="scattered", settings=(("reordered_after", 10),))
+    places = worlds.places_by_use(one)
+    assert places is not None
+    assert np.array_equal(np.sort(places), np.arange(MASTER_ROWS))
+    keys = worlds.world_of(one).batch(0, 10_000).column("key").to_numpy()
+    assert (keys < MASTER_ROWS // 10).mean() > 0.6
+    assert worlds.places_by_use(cell()) is None
+
+
 # -- keys out of data sets ----------------------------------------------------------------------
 
 

@@ -18,7 +18,15 @@ import pyarrow as pa
 
 from semistream.costs.accounting import Counts, counted
 from semistream.costs.base import HARD_DISK_2011, DeviceCosts
-from semistream.experiments.accounting import PARALLEL, SCANS, Capacities, capacities, partitions_of
+from semistream.experiments.accounting import (
+    MASTER_ROW_BYTES,
+    PARALLEL,
+    REORDERED,
+    SCANS,
+    Capacities,
+    capacities,
+    partitions_of,
+)
 from semistream.experiments.cells import Cell
 from semistream.experiments.disks import SSD, Reads, SimulatedDisk, front_seconds, pages_seconds
 from semistream.experiments.results import CellResult
@@ -307,7 +315,17 @@ def _summary(driver: Driver, before: Moment, wall: float) -> dict[str, Any]:
             {f"{prefix}io_seconds": io, f"{prefix}io_seconds_per_load": io / loads if loads else None}
         )
         found.update(_speed(rows, seconds, prefix))
+    if cell.setting(REORDERED) is not None:
+        found["missed_rows"] = _reordering_seconds(cell) * found["rows_per_second"]
+        found["missed_capacities"] = found["missed_rows"] / driver.split.pending_rows
     return found
+
+
+def _reordering_seconds(cell: Cell) -> float:
+    """All of R read once and written once, in its new order, on the same disk."""
+    if not cell.setting(REORDERED):
+        return 0.0
+    return 2 * cell.master_rows * MASTER_ROW_BYTES / HARD_DISK_2011.bandwidth_bytes_per_second
 
 
 def _virtual(

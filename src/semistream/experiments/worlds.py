@@ -10,6 +10,7 @@ import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Protocol
 
@@ -18,7 +19,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from semistream.errors import ArgumentError, SemiStreamError
-from semistream.experiments.accounting import MASTER_ROW_BYTES
+from semistream.experiments.accounting import MASTER_ROW_BYTES, REORDERED, capacities
 from semistream.experiments.cells import Cell
 from semistream.experiments.disks import SimulatedDisk
 from semistream.experiments.found import found_keys
@@ -31,6 +32,7 @@ from semistream.workloads.keys import KeyStream
 Int64s = NDArray[np.int64]
 FACTOR = 7
 OFFSET = 3
+BEFORE = 1 << 40  # where the rows begin that a reordered master has seen: none of them is measured
 
 
 class WrongAnswerError(SemiStreamError):
@@ -66,7 +68,10 @@ def world_of(cell: Cell, folder: Path | None = None) -> World:
 
 @dataclass(frozen=True)
 class ZipfWorld:
-    """Keys by Zipf's law over a master with one row a key."""
+    """Keys by Zipf's law over a master with one row a key.
+
+    A master that was put into another order has a map from keys to places: keys are places then.
+    """
 
     cell: Cell
     folder: Path | None = None
@@ -78,8 +83,11 @@ class ZipfWorld:
 
     def batch(self, first: int, rows: int) -> pa.RecordBatch:
         cell = self.cell
-        keys = KeyStream(cell.master_rows, cell.exponent, order=cell.order, seed=cell.seed)
-        return _stream(keys.values(first, rows), first)
+        keys = KeyStream(cell.master_rows, cell.exponent, order=cell.order, seed=cell.seed).values(
+            first, rows
+        )
+        places = places_by_use(cell)
+        return _stream(keys if places is None else places[keys], first)
 
     def partners(self, batch: pa.RecordBatch) -> Int64s:
         return np.ones(batch.num_rows, dtype=np.int64)
@@ -148,6 +156,21 @@ def _mixed(numbers: Int64s) -> NDArray[np.uint64]:
     """So that two wrong rows don't add up to two right ones."""
     mixed = numbers.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     return np.asarray(mixed ^ (mixed >> np.uint64(29)))
+
+
+@cache
+def places_by_use(cell: Cell) -> Int64s | None:
+    """Where each key's row lies once R is in the order of its use so far, as a stream of some pending
+    capacities shows it; None: R stays as it is. Rows that nobody has asked for keep their order."""
+    observed = float(cell.setting(REORDERED) or 0.0)
+    if not observed:
+        return None
+    stream = KeyStream(cell.master_rows, cell.exponent, order=cell.order, seed=cell.seed)
+    seen = stream.values(BEFORE, int(observed * capacities(cell).pending_rows))
+    places = np.empty(cell.master_rows, dtype=np.int64)
+    uses = np.bincount(seen, minlength=cell.master_rows)
+    places[np.argsort(-uses, kind="stable")] = np.arange(cell.master_rows)
+    return places
 
 
 def _stream(keys: Int64s, first: int) -> pa.RecordBatch:
