@@ -16,8 +16,8 @@ $(READY): requirements.lock pyproject.toml tools/bootstrap
 	tools/bootstrap $(VENV)
 	@touch $@
 
-demo: $(READY) ## Show a join at work
-	$(PYTHON) -m semistream demo
+demo: $(READY) java ## A stream, a master on disk, a warehouse, in a minute and a half; ARGS are passed on
+	$(PYTHON) -m semistream demo $(ARGS)
 
 test: lint types java postgresql ## Everything that CI checks; ARGS="-k keys" is passed to pytest
 	$(PYTHON) -m pytest -n $(WORKERS) --dist loadgroup $(ARGS)
@@ -48,7 +48,7 @@ bench-workloads: $(READY) ## Time the key streams; ARGS are passed on
 fuzz: $(READY) ## Random joins against an oracle; ARGS are passed on
 	$(PYTHON) -m tests.fuzz $(ARGS)
 
-soak: $(READY) ## One join for a long time: does it keep its memory? ARGS are passed on
+soak: $(READY) java postgresql ## What shows after a long time: memory, and kills; ARGS="kills" runs one part alone
 	$(PYTHON) -m tests.soak $(ARGS)
 
 java: ## Install a Java runtime where none is found (Spark needs one)
