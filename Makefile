@@ -5,7 +5,7 @@ READY := $(VENV)/.ready
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types format docs bench-engine bench-spark bench-workloads fuzz soak java postgresql lock upgrade clean
+.PHONY: help setup demo test lint types format docs bench-costs bench-engine bench-spark bench-workloads fuzz soak java postgresql lock upgrade clean
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,6 +35,9 @@ format: $(READY) ## Lay the code out
 
 docs: $(READY) ## Write docs/algorithms.md from the algorithms' files
 	$(PYTHON) tools/algorithm-docs
+
+bench-costs: $(READY) ## What a row costs here, measured and predicted; ARGS are passed on
+	$(PYTHON) -m benchmarks.costs $(ARGS)
 
 bench-engine: $(READY) ## Time the engine; ARGS are passed on
 	$(PYTHON) -m benchmarks.engine $(ARGS)
