@@ -19,6 +19,8 @@ from pyspark.sql import functions as F
 import semistream as ss
 from semistream.spark.demo.sales import LOOKED_UP, MEMORY, Shop
 from semistream.spark.pipeline import read_pipeline
+from semistream.spark.pipeline.analysis import SPARK_ERRORS
+from semistream.spark.pipeline.failures import failure
 from semistream.spark.pipeline.secrets import resolved_options
 from semistream.spark.source.reader import NAME as ZIPF
 
@@ -70,7 +72,8 @@ def compare(spark: SparkSession, shop: Shop) -> Comparison:
 
 def _run(spark: SparkSession, way: Way, shop: Shop, batches: int) -> list[Any]:
     """The progress of each batch."""
-    source, rows = read_pipeline(shop.file).sources[0], shop.scale.compared_rows
+    pipeline, rows = read_pipeline(shop.file), shop.scale.compared_rows
+    source = pipeline.sources[0]
     options = resolved_options(source.options)
     options |= {"rows": str(rows * batches), "rows_per_batch": str(rows)}
     raw = spark.readStream.format(ZIPF).options(**options).load()
@@ -88,6 +91,8 @@ def _run(spark: SparkSession, way: Way, shop: Shop, batches: int) -> list[Any]:
         try:
             query.awaitTermination()
             return [batch for batch in query.recentProgress if batch["numInputRows"]]
+        except SPARK_ERRORS as error:
+            raise failure(error, pipeline) from error
         finally:
             query.stop()
 
