@@ -19,7 +19,7 @@ def test_operations_of_a_row_cache() -> None:
     account = Account(front="rows")
     assert account.front_phase(COUNTS) == Operations(reads=100, probes=100, outputs=60)
     assert account.page_phase(COUNTS) == Operations(
-        indexed=40, appends=40, deletes=40, probes=20, outputs=40, copies=3
+        indexed=40, appends=40, deletes=40, probes=20, outputs=40, copies=3, loads=2
     )
     assert account.charge(COUNTS, 30.0, UNITS, DISK) == (30.0, 443.0, 473.0)
 
@@ -34,7 +34,7 @@ def test_operations_of_pages_in_memory() -> None:
 def test_operations_of_a_scan_and_of_single_rows() -> None:
     assert Account(indexed=False).page_phase(COUNTS).indexed == 0
     single = Account(queued=False).page_phase(COUNTS)
-    assert single == Operations(indexed=40, probes=40, outputs=40, copies=3)
+    assert single == Operations(indexed=40, probes=40, outputs=40, copies=3, loads=2)
 
 
 @pytest.mark.parametrize(

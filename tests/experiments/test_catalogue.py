@@ -38,7 +38,7 @@ def test_every_measured_claim_has_a_figure() -> None:
 
 def test_claims_are_shown_by_figures_of_their_own_paper() -> None:
     for figure in catalogue.FIGURES:
-        assert {claim.split("-")[0] for claim in figure.claims} == {figure.paper}
+        assert {claim.split("-")[0] for claim in figure.claims} <= {figure.paper}
         assert figure.id.startswith(figure.paper.lower())
 
 

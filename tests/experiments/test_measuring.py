@@ -7,12 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 from semistream import SemiStreamJoin
 from semistream.algorithms import names
-from semistream.experiments import measuring, worlds
+from semistream.experiments import found, measuring, worlds
 from semistream.experiments.accounting import SCANS, capacities
 from semistream.experiments.cells import Cell
 from semistream.experiments.results import CellResult
@@ -40,7 +41,8 @@ def test_every_algorithm_is_measured_and_checked(name: str) -> None:
     for repeat in result.repeats:
         loads = repeat["loads"]
         if name in SCANS:
-            assert PARTITIONS <= loads <= PARTITIONS + 2, "a chunk may be short of its rows"
+            chunk = split.pending_rows // PARTITIONS
+            assert loads == pytest.approx(split.pending_rows / chunk, abs=1), "a load for each chunk"
         assert repeat["jumps"] <= loads
         assert repeat["loads_per_row"] == pytest.approx(loads / repeat["rows"])
         assert repeat["rows_per_second"] == pytest.approx(repeat["rows"] / repeat["seconds"])
@@ -123,6 +125,63 @@ def test_inlj_falls_behind_a_stream_that_is_faster_than_its_loads() -> None:
     assert slow["waiting_seconds"] == pytest.approx(0, abs=1e-6)
     assert fast["waiting_seconds"] > 1
     assert fast["rows_per_second"] == pytest.approx(saturated["rows_per_second"], rel=0.02)
+
+
+# -- a master in another order ------------------------------------------------------------------
+
+
+def test_a_master_in_the_order_of_its_use_needs_fewer_loads() -> None:
+    def loads_per_row(observed: float) -> float:
+        one = cell("x_hybridjoin", order="scattered", settings=(("reordered_after", observed),))
+        return float(run(one).repeats[0]["loads_per_row"])
+
+    never, soon, late = (loads_per_row(observed) for observed in (0, 1, 30))
+    assert late < soon < never
+    sorted_from_the_beginning = run(cell("x_hybridjoin")).repeats[0]["loads_per_row"]
+    assert late < 1.5 * sorted_from_the_beginning
+
+
+def test_a_new_order_is_a_permutation_by_use() -> None:
+    one = cell(order="scattered", settings=(("reordered_after", 10),))
+    places = worlds.places_by_use(one)
+    assert places is not None
+    assert np.array_equal(np.sort(places), np.arange(MASTER_ROWS))
+    keys = worlds.world_of(one).batch(0, 10_000).column("key").to_numpy()
+    assert (keys < MASTER_ROWS // 10).mean() > 0.6
+    assert worlds.places_by_use(cell()) is None
+
+
+# -- keys out of data sets ----------------------------------------------------------------------
+
+
+def test_a_weather_report_meets_many_of_the_master() -> None:
+    """Many-to-many: every answer counts, and a load answers rows of the stream."""
+    one = cell("cachejoin", workload="weather", seed=3)
+    keys, stream = found.found_keys(one)
+    assert len(keys) == MASTER_ROWS
+    assert (np.diff(keys) >= 0).all()
+    fan_out = worlds.world_of(one).partners(worlds.world_of(one).batch(0, len(stream)))
+    assert fan_out.sum() == sum((keys == key).sum() for key in stream)
+    result = run(one)
+    assert result.checked["rows_out"] != result.capacities["warm_up_rows"]
+
+
+def test_tpch_customers_order_evenly_or_by_zipfs_law() -> None:
+    def share_of_the_busiest(workload: str) -> float:
+        one = cell(workload=workload, order="scattered")
+        keys, stream = found.found_keys(one)
+        assert (keys[0], keys[-1], len(stream)) == (1, MASTER_ROWS, 10 * MASTER_ROWS)
+        run(one)
+        return float(np.bincount(stream).max() / len(stream))
+
+    assert share_of_the_busiest("tpch") < 0.01
+    assert share_of_the_busiest("tpch-zipf") > 0.1
+
+
+def test_data_sets_have_no_real_disk() -> None:
+    (result,) = measuring.run([cell(workload="weather", disk="real")])
+    assert result.error is not None
+    assert "simulate it" in result.error
 
 
 # -- broken joins -------------------------------------------------------------------------------

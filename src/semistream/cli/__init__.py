@@ -55,5 +55,5 @@ def demo(output: Output) -> None:
 
 
 # A command with options of its own has a file of its own, which registers it.
-from semistream.cli import explain, figures, generate, index  # noqa: E402, F401
+from semistream.cli import calibrate, explain, figures, generate, index  # noqa: E402, F401
 from semistream.cli import run as _run  # noqa: E402, F401

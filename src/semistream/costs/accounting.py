@@ -45,6 +45,7 @@ class Operations:
     appends: float = 0.0
     copies: float = 0.0
     indexed: float = 0.0
+    loads: float = 0.0
 
     def seconds(self, units: UnitCosts) -> float:
         return (
@@ -55,6 +56,7 @@ class Operations:
             + self.appends * units.append
             + self.copies * units.copy
             + self.indexed * units.index
+            + self.loads * units.load
         )
 
 
@@ -94,6 +96,7 @@ class Account:
             probes=counts.master_rows if self.queued else misses,
             outputs=misses,
             copies=counts.promotions,
+            loads=counts.loads,
         )
 
     def charge(

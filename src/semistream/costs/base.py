@@ -35,7 +35,7 @@ class UnitCosts:
     probe (c_H): look a key up in a hash table. output (c_O): put a row out. delete (c_E): take a row off
     hash table and queue. read (c_S): read a stream row. append (c_A): put a row into hash table and
     queue. copy (c_F): compare a master row's frequency and copy it into the cache. index: find the page
-    of a key; the papers charge nothing for it.
+    of a key. load: what a load takes besides its I/O and its rows. The papers charge nothing for these two.
     """
 
     probe: float
@@ -45,6 +45,7 @@ class UnitCosts:
     append: float
     copy: float
     index: float
+    load: float = 0.0
 
     def __post_init__(self) -> None:
         _not_negative(self)

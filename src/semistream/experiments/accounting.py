@@ -32,9 +32,10 @@ ROW_CACHES = ("cachejoin", "cachejoin_l", "cachejoin_pq", "op_cachejoin", "p_cac
 PARALLEL = ("op_cachejoin", "p_cachejoin")
 SCANS = ("meshjoin", "r_meshjoin")
 PINNED = ("x_hybridjoin", "tuned_x_hybridjoin")
+REORDERED = "reordered_after"  # pending capacities of the stream by which R is put into frequency order
 # Settings of a cell that its run or its accounting reads, and no algorithm.
 OWN_SETTINGS = frozenset(
-    {"cache_share", "intermediate_bytes", "measured", "pinned_rows", "profile", "reload_every", "warm_up"}
+    {"cache_share", "intermediate_bytes", "measured", "pinned_rows", "profile", REORDERED, "warm_up"}
 )
 
 
@@ -128,7 +129,7 @@ def _pinned(cell: Cell) -> int:
     given = cell.setting("pinned_rows")
     if given is not None:
         return min(max(1, -(-int(given) // cell.partition_rows)), partitions_of(cell) - 1)
-    if cell.order == "scattered":  # then no partition is better than another
+    if cell.order == "scattered" and not cell.setting(REORDERED):  # then no partition is better than another
         return 1
     return _best_pinned(
         cell.master_rows, cell.exponent, cell.partition_rows, cell.memory, _pending_row_bytes(cell)

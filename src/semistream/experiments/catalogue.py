@@ -5,11 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from semistream.errors import ArgumentError
-from semistream.experiments import s1, s2, s3, s4, s5
+from semistream.experiments import futures, s1, s2, s3, s4, s5
 from semistream.experiments.cells import Cell
 from semistream.experiments.figure import Figure, Scale
 
-FIGURES: tuple[Figure, ...] = (*s1.FIGURES, *s2.FIGURES, *s3.FIGURES, *s4.FIGURES, *s5.FIGURES)
+FIGURES: tuple[Figure, ...] = (
+    *s1.FIGURES,
+    *s2.FIGURES,
+    *s3.FIGURES,
+    *s4.FIGURES,
+    *s5.FIGURES,
+    *futures.FIGURES,
+)
 
 
 def figures(ids: Iterable[str] = ()) -> list[Figure]:

@@ -49,6 +49,7 @@ class Setup:
     """What the cells of a figure have in common, in the papers' numbers.
 
     quick_partition_rows: in a quick run, where small pages would take it all its time.
+    shares: of the papers' sizes, in a full and in a quick run, where the scale's own would take days.
     """
 
     memory_mb: float = 50
@@ -63,6 +64,10 @@ class Setup:
     disk: Disk = "simulated"
     workload: Workload = "zipf"
     settings: Settings = ()
+    shares: tuple[float, float] | None = None
+
+    def share(self, scale: Scale) -> float:
+        return scale.share if self.shares is None else self.shares[scale.name == "quick"]
 
     def at(self, field_name: str, value: Value) -> Setup:
         """This setup with another value of a field, or of a setting."""
@@ -171,11 +176,11 @@ class Figure:
 
 def cell_of(series: Series, setup: Setup, scale: Scale) -> Cell:
     """The cell of a series at one point."""
-    settings = setup.settings
+    settings, share = setup.settings, setup.share(scale)
     for name, value in series.settings:
         settings = _with(settings, name, value)
     if series.algorithm in ("p_cachejoin", "op_cachejoin"):
-        settings = _with(settings, "intermediate_bytes", int(setup.intermediate_mb * MEBIBYTE * scale.share))
+        settings = _with(settings, "intermediate_bytes", int(setup.intermediate_mb * MEBIBYTE * share))
     rows = setup.partition_rows
     if scale.name == "quick" and setup.quick_partition_rows is not None:
         rows = setup.quick_partition_rows
@@ -184,10 +189,10 @@ def cell_of(series: Series, setup: Setup, scale: Scale) -> Cell:
         settings = _shared(settings, scale.partition_share)
     return Cell(
         algorithm=series.algorithm,
-        master_rows=int(setup.master_millions * MILLION * scale.share),
+        master_rows=int(setup.master_millions * MILLION * share),
         exponent=float(setup.exponent),
         order=setup.order,
-        memory=int(setup.memory_mb * MEBIBYTE * scale.share),
+        memory=int(setup.memory_mb * MEBIBYTE * share),
         partition_rows=INLJ_PAGE_ROWS if series.algorithm == "inlj" else rows,
         settings=settings,
         queue_node_bytes=setup.queue_node_bytes,
@@ -196,7 +201,7 @@ def cell_of(series: Series, setup: Setup, scale: Scale) -> Cell:
         disk=setup.disk,
         seed=scale.seed,
         repeats=scale.repeats,
-        scale=scale.share,
+        scale=share,
     )
 
 

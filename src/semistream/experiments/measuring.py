@@ -18,7 +18,15 @@ import pyarrow as pa
 
 from semistream.costs.accounting import Counts, counted
 from semistream.costs.base import HARD_DISK_2011, DeviceCosts
-from semistream.experiments.accounting import PARALLEL, SCANS, Capacities, capacities, partitions_of
+from semistream.experiments.accounting import (
+    MASTER_ROW_BYTES,
+    PARALLEL,
+    REORDERED,
+    SCANS,
+    Capacities,
+    capacities,
+    partitions_of,
+)
 from semistream.experiments.cells import Cell
 from semistream.experiments.disks import SSD, Reads, SimulatedDisk, front_seconds, pages_seconds
 from semistream.experiments.results import CellResult
@@ -29,9 +37,11 @@ from semistream.stats import Stats
 
 WARM_UP = 25.0  # pending capacities
 SCAN_WARM_UP = 2.0  # a scan repeats itself
+LEAST_ADMITTED = 5.0  # pending capacities: behind a front that answers nearly all, the queue fills slowly
+MOST_WARM_UP = 150.0
 MEASURED = 2.5  # loads of each page, over all repeats
 LEAST_MEASURED = 1.0  # in each of several repeats
-MOST_MEASURED = 40.0  # pending capacities, in each repeat
+MOST_MEASURED = 100.0  # pending capacities, in each repeat
 INLJ_ROWS = 20_000
 LEAST_INLJ_ROWS = 1_000
 BATCH_ROWS = 1 << 16
@@ -65,7 +75,7 @@ class Driver:
             algorithm=cell.algorithm,
             **split.settings,
         )
-        self.pushed = 0
+        self.pushed = self.warm_up = 0
         self.part = 1
         self.now = Moment(self.join.stats, Reads(), 0)
         self.pieces: list[tuple[Counts, Reads]] = []
@@ -94,9 +104,8 @@ class Driver:
         self.now = self.moment()
         return seconds
 
-    def push_all(self, rows: int) -> None:
+    def push_all(self, rows: int, most: int = BATCH_ROWS) -> None:
         """The next rows, in pieces whose counts are noted one by one."""
-        most = piece_rows(self.cell, self.split)
         while rows > 0:
             self.push(min(rows, most))
             rows -= most
@@ -156,6 +165,7 @@ def _run(cells: Sequence[Cell], folder: Path | None, began: float) -> list[CellR
         checked = driver.finish()
         told = {
             **split.as_json(shared),
+            "warm_up_rows": driver.warm_up,
             "memory": driver.join.stats.memory_limit,
             "peak_bytes": driver.join.stats.peak_bytes,
         }
@@ -199,14 +209,22 @@ def expected_seconds(cell: Cell) -> float:
 
 def piece_rows(cell: Cell, split: Capacities) -> int:
     """Two phases side by side are followed in pieces small against the buffer between them."""
-    if cell.algorithm not in PARALLEL or cell.disk == "real":
+    if cell.algorithm not in PARALLEL:
         return BATCH_ROWS
     return max(LEAST_PIECE, min(BATCH_ROWS, split.intermediate_rows // PIECES_IN_BUFFER))
 
 
 def _warm_up(driver: Driver) -> None:
-    """From here on `driver.part` rows are measured at a time."""
-    driver.push_all(warm_up_rows(driver.cell, driver.split))
+    """Until the queue is in its steady state; then `driver.part` rows are measured at a time."""
+    cell, pending = driver.cell, driver.split.pending_rows
+    driver.push_all(warm_up_rows(cell, driver.split))
+    while cell.setting("warm_up") is None and cell.algorithm not in (*SCANS, "inlj"):
+        counters = driver.now.stats.counters
+        answered = counters.cache_hits >= counters.rows_in - LEAST_ADMITTED * pending
+        if not answered or driver.pushed >= MOST_WARM_UP * pending:
+            break
+        driver.push_all(pending)
+    driver.warm_up = driver.pushed
     driver.part = measured_rows(driver.cell, driver.split, _late_rows_per_load(driver))
 
 
@@ -214,9 +232,7 @@ def _late_rows_per_load(driver: Driver) -> float:
     """By the second half of the warm-up: in the first the queue fills."""
     late = driver.pieces[len(driver.pieces) // 2 :]
     rows, loads = sum(counts.rows for counts, _ in late), sum(reads.loads for _, reads in late)
-    if not loads:
-        return max(1.0, 2 * driver.split.pending_rows / partitions_of(driver.cell))
-    return rows / loads
+    return rows / loads if loads else float(driver.split.pending_rows)
 
 
 def _measured(driver: Driver) -> dict[str, Any]:
@@ -229,7 +245,7 @@ def _measured(driver: Driver) -> dict[str, Any]:
     if driver.cell.setting("profile"):
         profile = _profiled(driver)
     else:
-        driver.push_all(driver.part)
+        driver.push_all(driver.part, piece_rows(driver.cell, driver.split))
     return {**_summary(driver, before, time.perf_counter() - began), **profile}
 
 
@@ -299,7 +315,17 @@ def _summary(driver: Driver, before: Moment, wall: float) -> dict[str, Any]:
             {f"{prefix}io_seconds": io, f"{prefix}io_seconds_per_load": io / loads if loads else None}
         )
         found.update(_speed(rows, seconds, prefix))
+    if cell.setting(REORDERED) is not None:
+        found["missed_rows"] = _reordering_seconds(cell) * found["rows_per_second"]
+        found["missed_capacities"] = found["missed_rows"] / driver.split.pending_rows
     return found
+
+
+def _reordering_seconds(cell: Cell) -> float:
+    """All of R read once and written once, in its new order, on the same disk."""
+    if not cell.setting(REORDERED):
+        return 0.0
+    return 2 * cell.master_rows * MASTER_ROW_BYTES / HARD_DISK_2011.bandwidth_bytes_per_second
 
 
 def _virtual(

@@ -22,14 +22,17 @@ from semistream.experiments.results import CellResult
 
 
 def situation(cell: Cell, result: CellResult | None = None) -> Situation:
-    """All that a model may know of a cell. Of its result, only how long the measured part was."""
+    """All that a model may know of a cell. Of its result, only how long its parts were."""
     split = capacities(cell)
     known = {
         name: value
         for name, value in split.settings.items()
         if name in Situation.__dataclass_fields__ and name not in ("pending_rows", "cache_rows")
     }
-    measured = None if result is None else sum(int(repeat["rows"]) for repeat in result.repeats)
+    measured, warm_up = None, warm_up_rows(cell, split)
+    if result is not None and result.error is None:
+        measured = sum(int(repeat["rows"]) for repeat in result.repeats)
+        warm_up = int(result.capacities["warm_up_rows"])
     return Situation(
         key_shares=zipf_key_shares(cell.master_rows, cell.exponent, cell.order, cell.seed),
         partition_rows=cell.partition_rows,
@@ -41,7 +44,7 @@ def situation(cell: Cell, result: CellResult | None = None) -> Situation:
         stream_row_bytes=STREAM_ROW_BYTES,
         node_bytes=cell.queue_node_bytes,
         memory=cell.memory,
-        warm_up_rows=warm_up_rows(cell, split),
+        warm_up_rows=warm_up,
         measured_rows=measured,
         **known,
     )

@@ -10,6 +10,7 @@ import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Protocol
 
@@ -17,10 +18,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from semistream.errors import SemiStreamError
-from semistream.experiments.accounting import MASTER_ROW_BYTES
+from semistream.errors import ArgumentError, SemiStreamError
+from semistream.experiments.accounting import MASTER_ROW_BYTES, REORDERED, capacities
 from semistream.experiments.cells import Cell
 from semistream.experiments.disks import SimulatedDisk
+from semistream.experiments.found import found_keys
 from semistream.stores.base import Store
 from semistream.stores.clustered_build import build
 from semistream.stores.master import master
@@ -30,6 +32,7 @@ from semistream.workloads.keys import KeyStream
 Int64s = NDArray[np.int64]
 FACTOR = 7
 OFFSET = 3
+BEFORE = 1 << 40  # where the rows begin that a reordered master has seen: none of them is measured
 
 
 class WrongAnswerError(SemiStreamError):
@@ -54,27 +57,60 @@ def payload_of(keys: Int64s) -> Int64s:
     return keys * FACTOR + OFFSET
 
 
+def world_of(cell: Cell, folder: Path | None = None) -> World:
+    """The cell's master and stream; `folder` is where masters of the real disk are."""
+    if cell.workload == "zipf":
+        return ZipfWorld(cell, folder)
+    if cell.disk == "real":
+        raise ArgumentError(f"the workload {cell.workload} has no master on the real disk: simulate it")
+    return FoundWorld(cell, *found_keys(cell))
+
+
 @dataclass(frozen=True)
 class ZipfWorld:
-    """Keys by Zipf's law over a master with one row a key."""
+    """Keys by Zipf's law over a master with one row a key.
+
+    A master that was put into another order has a map from keys to places: keys are places then.
+    """
 
     cell: Cell
-    folder: Path | None = None  # where the masters of the real disk are
+    folder: Path | None = None
 
     def store(self) -> Store:
-        return _simulated(self.cell) if self.cell.disk == "simulated" else _real(self.cell, self.folder)
+        if self.cell.disk == "real":
+            return _real(self.cell, self.folder)
+        return _simulated(self.cell, np.arange(self.cell.master_rows))
 
     def batch(self, first: int, rows: int) -> pa.RecordBatch:
         cell = self.cell
-        keys = KeyStream(cell.master_rows, cell.exponent, order=cell.order, seed=cell.seed)
-        return pa.record_batch({"key": keys.values(first, rows), "number": np.arange(first, first + rows)})
+        keys = KeyStream(cell.master_rows, cell.exponent, order=cell.order, seed=cell.seed).values(
+            first, rows
+        )
+        places = places_by_use(cell)
+        return _stream(keys if places is None else places[keys], first)
 
     def partners(self, batch: pa.RecordBatch) -> Int64s:
         return np.ones(batch.num_rows, dtype=np.int64)
 
 
-def world_of(cell: Cell, folder: Path | None = None) -> World:
-    return ZipfWorld(cell, folder)
+@dataclass(frozen=True, eq=False)
+class FoundWorld:
+    """Keys that stand in data: the master's in their order, the stream's again and again."""
+
+    cell: Cell
+    master: Int64s
+    stream: Int64s
+
+    def store(self) -> Store:
+        return _simulated(self.cell, self.master)
+
+    def batch(self, first: int, rows: int) -> pa.RecordBatch:
+        return _stream(self.stream.take(np.arange(first, first + rows), mode="wrap"), first)
+
+    def partners(self, batch: pa.RecordBatch) -> Int64s:
+        keys = batch.column("key").to_numpy()
+        ends = np.searchsorted(self.master, keys, side="right")
+        return np.asarray(ends - np.searchsorted(self.master, keys, side="left"), dtype=np.int64)
 
 
 class Oracle:
@@ -122,8 +158,26 @@ def _mixed(numbers: Int64s) -> NDArray[np.uint64]:
     return np.asarray(mixed ^ (mixed >> np.uint64(29)))
 
 
-def _simulated(cell: Cell) -> SimulatedDisk:
-    keys = np.arange(cell.master_rows)
+@cache
+def places_by_use(cell: Cell) -> Int64s | None:
+    """Where each key's row lies once R is in the order of its use so far, as a stream of some pending
+    capacities shows it; None: R stays as it is. Rows that nobody has asked for keep their order."""
+    observed = float(cell.setting(REORDERED) or 0.0)
+    if not observed:
+        return None
+    stream = KeyStream(cell.master_rows, cell.exponent, order=cell.order, seed=cell.seed)
+    seen = stream.values(BEFORE, int(observed * capacities(cell).pending_rows))
+    places = np.empty(cell.master_rows, dtype=np.int64)
+    uses = np.bincount(seen, minlength=cell.master_rows)
+    places[np.argsort(-uses, kind="stable")] = np.arange(cell.master_rows)
+    return places
+
+
+def _stream(keys: Int64s, first: int) -> pa.RecordBatch:
+    return pa.record_batch({"key": keys, "number": np.arange(first, first + len(keys))})
+
+
+def _simulated(cell: Cell, keys: Int64s) -> SimulatedDisk:
     table = pa.record_batch({"key": keys, "payload": payload_of(keys)})
     return SimulatedDisk(MemoryStore(table, "key", page_rows=cell.partition_rows))
 

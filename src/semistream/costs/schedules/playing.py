@@ -42,7 +42,7 @@ def played(situation: Situation, schedule: Schedule) -> Counts:
     totals = np.zeros(3)
     for repeat in range(repeats):
         totals += _once(situation, schedule, _table(situation), situation.seed * MOST_REPEATS + repeat)
-    hits, loads, promotions = totals / (repeats * situation.measured)
+    hits, loads, promotions = (float(n) for n in totals / (repeats * situation.measured))
     return expected(situation, loads, hits, promotions)
 
 

@@ -1,0 +1,1 @@
+"""Fitting a join to a machine: what its units cost here."""
