@@ -19,6 +19,7 @@ Value = float | str
 INLJ_PAGE_ROWS = 68  # one page of 8 KiB: INLJ loads no more
 MEBIBYTE = 1 << 20
 MILLION = 1_000_000
+MASTER_MILLIONS = 2  # rows of R in the papers, where they don't vary it
 PARTITION_SETTINGS = ("pinned_rows", "page_threshold")
 
 
@@ -28,7 +29,7 @@ class Scale:
 
     share: of the papers' R and M.
     repeats: measured parts.
-    master_millions: R where a figure doesn't vary it and the papers have 2 million.
+    master_millions: R where a figure has the papers' 2 million.
     partition_share: of the rows of partitions, and of what is counted in them.
     """
 
@@ -36,7 +37,7 @@ class Scale:
     share: float
     repeats: int
     seed: int = 1
-    master_millions: float = 2
+    master_millions: float = MASTER_MILLIONS
     partition_share: float = 1.0
 
 
@@ -53,7 +54,7 @@ class Setup:
     """
 
     memory_mb: float = 50
-    master_millions: float = 2
+    master_millions: float = MASTER_MILLIONS
     exponent: float = 1.0
     order: Order = "frequency"
     partition_rows: int = 850
@@ -165,7 +166,7 @@ class Figure:
         seconds: tuple[Value | None, ...] = (None,) if self.second is None else self.second.at(scale)
         for series, x, x2 in product(self.series, xs, seconds):
             setup = self.setup if series.disk is None else replace(self.setup, disk=series.disk)
-            if setup.master_millions == Setup.master_millions:
+            if setup.master_millions == MASTER_MILLIONS:
                 setup = replace(setup, master_millions=scale.master_millions)
             if series.follows_axis and not self.profile:
                 setup = setup.at(self.x.field, x)

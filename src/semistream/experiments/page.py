@@ -13,8 +13,8 @@ TITLES = {
 
 STYLE = """
 :root { --line: #d5d9de; --good: #1a7f37; --partly: #9a6700; --bad: #b42318; --unknown: #6b7280; }
-body { font: 16px/1.5 system-ui, sans-serif; color: #1f2328; background: #fff; margin: 0 auto; max-width: 62rem;
-  padding: 1rem; overflow-wrap: anywhere; }
+body { font: 16px/1.5 system-ui, sans-serif; color: #1f2328; background: #fff;
+  margin: 0 auto; max-width: 62rem; padding: 1rem; overflow-wrap: anywhere; }
 h1 { line-height: 1.2; margin: .5rem 0; } h2 { margin-top: 3rem; border-bottom: 1px solid var(--line); }
 a { color: #0b57a4; }
 ul.summary { display: flex; flex-wrap: wrap; gap: .5rem; list-style: none; padding: 0; }
@@ -26,18 +26,20 @@ dl { display: grid; grid-template-columns: max-content 1fr; gap: .2rem 1rem; }
 dt { color: #57606a; } dd { margin: 0; }
 table { border-collapse: collapse; width: 100%; }
 td, th { text-align: left; vertical-align: top; padding: .5rem; border-bottom: 1px solid var(--line); }
+td ul { margin: .4rem 0 0; padding-left: 1.1rem; font-size: .9rem; }
 td p { margin: .4rem 0 0; } td p:first-child { margin-top: 0; }
 .claims > tbody > tr { border-left: .35rem solid; }
-.claims > tbody > tr > td:first-child { width: 34%; } .claims > tbody > tr > td:nth-child(2) { width: 22%; }
+.claims > tbody > tr > td:first-child { width: 30%; } .claims > tbody > tr > td:nth-child(2) { width: 26%; }
 .good > td:nth-child(2) > b { color: var(--good); } .partly > td:nth-child(2) > b { color: var(--partly); }
 .bad > td:nth-child(2) > b { color: var(--bad); } .unknown > td:nth-child(2) > b { color: var(--unknown); }
 .links, .answers, details, .missing { font-size: .85rem; }
 .wide { overflow-x: auto; } .answers td, .answers th { padding: .25rem .5rem; min-width: 6rem; }
-section.grid, main section { margin-bottom: 2rem; }
+main section { margin-bottom: 2rem; }
 figure { margin: 2rem 0; } figure img { display: block; width: 100%; max-width: 44rem; height: auto; }
 :target { scroll-margin-top: 1rem; background: #fff8c5; }
 @media (max-width: 44rem) {
-  .claims, .claims > tbody, .claims > tbody > tr, .claims > tbody > tr > td { display: block; width: auto !important; }
+  .claims, .claims > tbody, .claims > tbody > tr { display: block; }
+  .claims > tbody > tr > td { display: block; width: auto !important; }
   .claims > thead { display: none; } .claims > tbody > tr { margin-bottom: 1rem; }
   dl { grid-template-columns: 1fr; } dd { margin-bottom: .4rem; }
 }
@@ -59,8 +61,8 @@ PAGE = (
 <header>
 <h1>{title}</h1>
 <p>Five papers on semi-stream joins make claims that can be measured. Each was measured again with this
-software, all algorithms under the papers' own accounting of memory, on a simulated hard disk of 2011 with a virtual
-clock unless a figure says otherwise. A verdict is computed from these measurements alone.</p>
+software, all algorithms under the papers' own accounting of memory, on a simulated hard disk of 2011 with
+a virtual clock unless a figure says otherwise. A verdict is computed from these measurements alone.</p>
 <ul class="summary">{summary}</ul>
 <nav><ul>{contents}</ul></nav>
 </header>
@@ -70,10 +72,10 @@ clock unless a figure says otherwise. A verdict is computed from these measureme
 <h2 id="claims">Claims</h2>
 {claims}
 <h2 id="figures">Figures</h2>
-<p>What was measured has a line and markers, with its 95 % interval where a cell was repeated; the corrected
-cost model's predictions are dashed, those of the paper's formula dotted. A value that failed is a cross at the bottom,
-and stands below its figure with the error. MB are 2<sup>20</sup> bytes; sizes are the papers', of which the run takes
-the part given above.</p>
+<p>What was measured has a line and markers, with its 95 % interval where a cell was repeated; the
+corrected cost model's predictions are dashed, those of the paper's formula dotted. A value that failed is a
+cross at the bottom, and stands below its figure with the error. MB are 2<sup>20</sup> bytes; sizes are the
+papers', of which the run takes the part given above.</p>
 {figures}
 </main>
 </body>

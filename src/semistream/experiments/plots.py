@@ -147,13 +147,13 @@ def _label(axes: Axes, data: Data, lines: Sequence[Drawn]) -> None:
     if metric["log"] and any(point["y"] > 0 for point in values):
         axes.set_yscale("log")
     elif values:
-        axes.set_ylim(bottom=min(0.0, min(point["y"] for point in values)))
+        axes.set_ylim(bottom=min(0.0, *(point["y"] for point in values)))
     axes.grid(visible=True, linewidth=0.4, alpha=0.5)
     axes.spines[["top", "right"]].set_visible(False)
 
 
 def _named(axis: Data) -> str:
-    return axis["name"] + (f" ({axis['unit']})" if axis["unit"] else "")
+    return f"{axis['name']} ({axis['unit']})" if axis["unit"] else str(axis["name"])
 
 
 def _told(axis: Data, value: object) -> str:

@@ -1,6 +1,6 @@
 """The report: one page with a verdict on every claim and every figure, which needs nothing but itself.
 
-    results -> evidence -> findings and figures' data -> one HTML file, pictures inside
+results -> evidence -> findings and figures' data -> one HTML file, pictures inside
 """
 
 from __future__ import annotations
@@ -42,16 +42,21 @@ def judged(evidence: Evidence, chosen: Sequence[Figure]) -> Mapping[str, list[Ju
     }
 
 
-def write(path: Path, chosen: Sequence[Figure], results: Results, scale: Scale) -> Mapping[str, list[Judged]]:
+def counted(verdicts: Mapping[str, list[Judged]]) -> Mapping[Verdict, int]:
+    """How many claims have each verdict."""
+    counts = Counter(finding.verdict for found in verdicts.values() for _, finding in found)
+    return {verdict: counts[verdict] for verdict in Verdict}
+
+
+def write(path: Path, chosen: Sequence[Figure], evidence: Evidence) -> Mapping[str, list[Judged]]:
     """Write the page; returns the verdicts on it."""
     plots.require()
-    evidence = Evidence(results, scale)
     verdicts = judged(evidence, chosen)
     content = PAGE.format(
         title="The papers, reproduced",
         summary=_summary(verdicts),
         contents=_contents(verdicts, chosen),
-        run=_run(chosen, results, scale),
+        run=_run(chosen, evidence.results, evidence.scale),
         claims="".join(_claims(paper, found) for paper, found in verdicts.items() if found),
         figures="".join(_figures(paper, chosen, evidence) for paper in CLAIMS),
     )
@@ -64,13 +69,11 @@ def write(path: Path, chosen: Sequence[Figure], results: Results, scale: Scale) 
 
 
 def _summary(verdicts: Mapping[str, list[Judged]]) -> str:
-    counts = Counter(finding.verdict for found in verdicts.values() for _, finding in found)
-    shown = (
-        f'<li class="{CSS_CLASS[verdict]}"><b>{counts[verdict]}</b> {_verdict(verdict)}</li>'
-        for verdict in Verdict
-        if counts[verdict]
+    return "".join(
+        f'<li class="{CSS_CLASS[verdict]}"><b>{count}</b> {_verdict(verdict)}</li>'
+        for verdict, count in counted(verdicts).items()
+        if count
     )
-    return "".join(shown)
 
 
 def _contents(verdicts: Mapping[str, list[Judged]], chosen: Sequence[Figure]) -> str:
@@ -121,7 +124,8 @@ def _claims(paper: str, found: Sequence[Judged]) -> str:
 
 def _claim(claim: Claim, finding: Finding) -> str:
     links = ", ".join(f'<a href="#{name}">{name}</a>' for name in claim.figures)
-    under = f"<p>{escape(finding.under)}</p>" if finding.under else ""
+    held = "".join(f"<li>{escape(one)}</li>" for one in finding.under)
+    under = f"<ul>{held}</ul>" if held else ""
     return (
         f'<tr id="{claim.id}" class="{CSS_CLASS[finding.verdict]}">'
         f"<td><b>{claim.id}</b> {escape(claim.says)}<p class=links>{links}</p></td>"

@@ -8,11 +8,14 @@ it everywhere: reproduced. Its first trial nowhere: not reproduced. Anything bet
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
 from semistream.experiments.claims.evidence import Evidence, NotMeasuredError
+
+VALUE = re.compile(r"(?P<name>[A-Za-z ]+ )(?P<value>[0-9.e+-]+)(?P<unit>.*)")
 
 
 class Verdict(StrEnum):
@@ -44,8 +47,8 @@ class Trial:
 
     def where(self) -> str:
         """
-        >>> Trial("A is faster", {"50 MB": True, "100 MB": False}, "").where()
-        'A is faster: with 50 MB, not with 100 MB'
+        >>> Trial("A is faster", {"memory 50 MB": True, "memory 100 MB": False}, "").where()
+        'A is faster: with memory 50 MB, not with memory 100 MB'
         """
         held = [place for place, good in self.places.items() if good]
         failed = [place for place, good in self.places.items() if not good]
@@ -53,7 +56,21 @@ class Trial:
             return f"{self.says}: everywhere"
         if not held:
             return f"{self.says}: nowhere"
-        return f"{self.says}: with {', '.join(held)}, not with {', '.join(failed)}"
+        return f"{self.says}: with {_together(held)}, not with {_together(failed)}"
+
+
+def _together(places: Sequence[str]) -> str:
+    """Values of one axis with their name and unit once.
+
+    >>> _together(["memory 50 MB", "memory 100 MB"]), _together(["an SSD", "a hard disk"])
+    ('memory 50, 100 MB', 'an SSD, a hard disk')
+    """
+    axes = [VALUE.fullmatch(place) for place in places]
+    first = axes[0]
+    if first is None or any(one is None or one["name"] != first["name"] for one in axes):
+        return ", ".join(places)
+    values = ", ".join(one["value"] for one in axes if one is not None)
+    return first["name"] + values + first["unit"]
 
 
 @dataclass(frozen=True)
@@ -81,7 +98,7 @@ class Finding:
     verdict: Verdict
     measured: str
     reason: str
-    under: str = ""
+    under: tuple[str, ...] = ()
     answers: tuple[Answer, ...] = ()
 
 
@@ -110,7 +127,7 @@ class Claim:
         except NotMeasuredError as error:
             return Finding(Verdict.UNKNOWN, "", str(error))
         verdict = verdict_of(looked.trials)
-        under = "; ".join(one.where() for one in looked.trials) if verdict is Verdict.ONLY_UNDER else ""
+        under = tuple(one.where() for one in looked.trials) if verdict is Verdict.ONLY_UNDER else ()
         measured = "; ".join(one.told for one in looked.trials if one.told)
         return Finding(verdict, measured, self._reason(verdict, looked.trials), under, looked.answers)
 

@@ -14,7 +14,8 @@ OTHERS = ("x_hybridjoin", "hybridjoin", "r_meshjoin", "meshjoin")
 TUNED = "tuned_x_hybridjoin"
 GROUPS = 8
 FORMULA_OFF = (
-    "The printed formula takes a binomial's variance for the matches that are to be expected, and all partitions "
+    "The printed formula takes a binomial's variance for the matches that are to be expected, and all "
+    "partitions "
     "for loaded alike; a renewal model of the queue fits."
 )
 
@@ -46,7 +47,7 @@ def profile(figure: str, label: str, says: str) -> Callable[[Evidence], Looked]:
         values = np.array(list(evidence.line(figure, label).values()))
         edges = np.unique(np.geomspace(1, len(values), GROUPS + 1).astype(int))
         edges[0] = 0
-        means = {float(i): float(part.mean()) for i, part in enumerate(np.split(values, edges[1:-1]))}
+        means: Line = {float(i): float(part.mean()) for i, part in enumerate(np.split(values, edges[1:-1]))}
         return Looked((trials.trend(says, means, falls=True),))
 
     return look
@@ -72,7 +73,7 @@ def fastest(figure: str, *, grows: bool = False) -> Callable[[Evidence], Looked]
         found = [trials.above(evidence, figure, TUNED, other) for other in OTHERS]
         if grows:
             lead = trials.gap(evidence.line(figure, TUNED), evidence.line(figure, OTHERS[0]))
-            found.append(trials.trend("the lead over x_hybridjoin grows with memory", lead, unit="rows/s"))
+            found.append(trials.widens("the lead over x_hybridjoin grows with memory", lead, unit="rows/s"))
         return Looked(tuple(found))
 
     return look
@@ -93,7 +94,8 @@ def _rate(rate: Place) -> str:
 CLAIMS = (
     Claim(
         "S1-3",
-        "Over the sizes of both parts of the disk buffer, the service rate has one best point inside the grid; it "
+        "Over the sizes of both parts of the disk buffer, the service rate has one best point inside the "
+        "grid; it "
         "rises fast and then falls slowly with the kept part, and the two parts differ there.",
         ("s1-fig-3",),
         grid("s1-fig-3"),
@@ -127,7 +129,7 @@ CLAIMS = (
     ),
     Claim(
         "S1-7",
-        "The tuned join is faster than X-HYBRIDJOIN, HYBRIDJOIN, R-MESHJOIN and MESHJOIN for every size of R.",
+        "For every R the tuned join is faster than X-HYBRIDJOIN, HYBRIDJOIN, R-MESHJOIN and MESHJOIN.",
         ("s1-fig-6a",),
         fastest("s1-fig-6a"),
         {Verdict.REPRODUCED: "More pinned rows answer more of the stream without a load."},
@@ -138,7 +140,8 @@ CLAIMS = (
         ("s1-fig-6b", "s1-fig-6b-real"),
         fastest("s1-fig-6b", grows=True),
         {
-            Verdict.REPRODUCED: "More pinned rows answer more of the stream, and fewer rows are left for the loads."
+            Verdict.REPRODUCED: "More pinned rows answer more of the stream, and fewer rows are left for "
+            "the loads."
         },
     ),
     Claim(

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from semistream.experiments.claims import trials
-from semistream.experiments.claims.claim import Answer, Claim, Looked, Trial, Verdict
+from semistream.experiments.claims.claim import Claim, Looked, Trial, Verdict
 from semistream.experiments.claims.evidence import Evidence
 from semistream.experiments.claims.s1 import profile
 from semistream.experiments.claims.s2 import EVEN_BEFORE, even_answer, even_keys
@@ -139,18 +139,21 @@ def _bursts(evidence: Evidence) -> Looked:
 CLAIMS = (
     Claim(
         "S3-1",
-        "While as many rows come in as can wait, no partition is loaded twice; so HYBRIDJOIN is never worse than "
+        "While as many rows come in as can wait, no partition is loaded twice; so HYBRIDJOIN is never worse "
+        "than "
         "MESHJOIN by more than a constant (Theorem 1).",
         ("s3-theorem-1",),
         bound("s3-theorem-1", 1, "at most one load of a partition"),
         {
-            Verdict.REPRODUCED: "A load answers all that wait for its partition, so the next one is for a newer row."
+            Verdict.REPRODUCED: "A load answers all that wait for its partition, so the next one is for a "
+            "newer row."
         },
         compares=False,
     ),
     Claim(
         "S3-2",
-        "No row needs more than one load, so HYBRIDJOIN is never worse than INLJ by more than a constant (Theorem 2).",
+        "No row needs more than one load, so HYBRIDJOIN is never worse than INLJ by more than a constant "
+        "(Theorem 2).",
         ("s3-theorem-2",),
         bound("s3-theorem-2", 1, "at most one load a row"),
         {Verdict.REPRODUCED: "Each load answers at least the row that asked for it."},
@@ -158,11 +161,13 @@ CLAIMS = (
     ),
     Claim(
         "S3-3",
-        "In the worst case it costs less than twice what MESHJOIN does, and less than five times what INLJ does.",
+        "In the worst case it costs less than twice what MESHJOIN does, and less than five times what INLJ "
+        "does.",
         ("s3-worst-case-meshjoin", "s3-worst-case-inlj"),
         _worst_case,
         {
-            Verdict.REPRODUCED: "Both factors are those of a device: a load that seeks by one that doesn't, a "
+            Verdict.REPRODUCED: "Both factors are those of a device: a load that seeks by one that doesn't, "
+            "a "
             "partition's load by a page's."
         },
     ),
@@ -180,7 +185,8 @@ CLAIMS = (
         ("s3-fig-6",),
         _disk_buffer,
         {
-            verdict: "On raw storage the best size is larger than the papers' disk buffers, because a seek takes as "
+            verdict: "On raw storage the best size is larger than the papers' disk buffers, because a seek "
+            "takes as "
             "long as reading a megabyte; the rate falls only where the buffer takes the pending rows' memory."
             for verdict in (Verdict.NOT, Verdict.ONLY_UNDER)
         },
@@ -192,8 +198,10 @@ CLAIMS = (
         ("s3-eq-2", "s3-eq-2-skew"),
         _constant,
         {
-            verdict: "The constant is one of a short run: from an empty queue it begins near one and comes to two, "
-            "since a partition collects rows from one load to the next, and not only while one capacity comes in."
+            verdict: "The constant is one of a short run: from an empty queue it begins near one and comes "
+            "to two, "
+            "since a partition collects rows from one load to the next, and not only while one capacity "
+            "comes in."
             for verdict in (Verdict.NOT, Verdict.ONLY_UNDER)
         },
         doubted=True,
@@ -201,14 +209,16 @@ CLAIMS = (
     ),
     Claim(
         "S3-7",
-        "From loading to matching, HYBRIDJOIN's rows take far less time than MESHJOIN's; INLJ's take the same for "
+        "From loading to matching, HYBRIDJOIN's rows take far less time than MESHJOIN's; INLJ's take the "
+        "same for "
         "every size of R.",
         ("s3-fig-7a", "s3-fig-7a-slow", "s3-fig-7b-processing"),
         _processing,
     ),
     Claim(
         "S3-8",
-        "Rows wait longer for MESHJOIN than for HYBRIDJOIN, and for INLJ the longer the faster they come; below 150 "
+        "Rows wait longer for MESHJOIN than for HYBRIDJOIN, and for INLJ the longer the faster they come; "
+        "below 150 "
         "rows/s they wait longer for HYBRIDJOIN than for INLJ.",
         ("s3-fig-7b",),
         _waiting,
@@ -219,7 +229,8 @@ CLAIMS = (
         ("s3-fig-7c",),
         _fastest("s3-fig-7c"),
         {
-            Verdict.REPRODUCED: "A load answers twice as many rows as MESHJOIN's, and hundreds of times INLJ's."
+            Verdict.REPRODUCED: "A load answers twice as many rows as MESHJOIN's, and hundreds of times "
+            "INLJ's."
         },
     ),
     Claim(
@@ -228,17 +239,19 @@ CLAIMS = (
         ("s3-fig-7d", "s3-fig-7d-real"),
         _fastest("s3-fig-7d", flat=True),
         {
-            Verdict.REPRODUCED: "The rows that can wait grow with memory, and the rows of a load with them; INLJ has "
+            Verdict.REPRODUCED: "The rows that can wait grow with memory, and the rows of a load with them; "
+            "INLJ has "
             "none that wait."
         },
     ),
     Claim(
         "S3-11",
-        "HYBRIDJOIN is faster than both for every skew and gains from it; on uniform keys MESHJOIN is faster.",
+        "HYBRIDJOIN is faster than both for every skew, and gains by it; on uniform keys MESHJOIN is.",
         ("s3-fig-7e", "s3-fig-7e-alone", "s3-fig-7e-ssd"),
         _by_skew,
         {
-            Verdict.ONLY_UNDER: "Where every partition has a row that waits, a load answers two capacities' worth by "
+            Verdict.ONLY_UNDER: "Where every partition has a row that waits, a load answers two capacities' "
+            "worth by "
             "the number of partitions whatever the skew. " + EVEN_BEFORE
         },
         doubted=True,
@@ -249,7 +262,8 @@ CLAIMS = (
         ("s3-fig-8a", "s3-fig-8b", "s3-fig-8c", "s3-fig-8-all"),
         _costs,
         {
-            Verdict.ONLY_UNDER: "The printed formula for HYBRIDJOIN has the constant 1.36 of Eq. 2, which a long run "
+            Verdict.ONLY_UNDER: "The printed formula for HYBRIDJOIN has the constant 1.36 of Eq. 2, which a "
+            "long run "
             "doesn't; with the renewal model it fits."
         },
         doubted=True,
@@ -257,11 +271,13 @@ CLAIMS = (
     ),
     Claim(
         "S3-13",
-        "The generator gives a fifth of the keys about 80 % of the stream, and a straight line on logarithmic axes.",
+        "The generator gives a fifth of the keys about 80 % of the stream, and a straight line on "
+        "logarithmic axes.",
         ("s3-fig-10a", "s3-fig-10b"),
         _pareto,
         {
-            Verdict.REPRODUCED: "Zipf's law with exponent 1 gives the fifth 85 to 89 %, the more the more keys there are."
+            Verdict.REPRODUCED: "Zipf's law with exponent 1 gives the fifth 85 to 89 %, the more the more "
+            "keys there are."
         },
         compares=False,
     ),
@@ -271,7 +287,8 @@ CLAIMS = (
         ("s3-fig-11", "s3-fig-11-hurst"),
         _bursts,
         {
-            Verdict.ONLY_UNDER: "Lengths drawn evenly between two bounds have no bursts longer than these; self-"
+            Verdict.ONLY_UNDER: "Lengths drawn evenly between two bounds have no bursts longer than these; "
+            "self-"
             "similarity needs lengths with heavy tails, which the same streams have in our form."
         },
         compares=False,

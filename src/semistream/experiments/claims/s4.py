@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 
 from semistream.experiments.claims import trials
 from semistream.experiments.claims.claim import Answer, Claim, Looked, Trial, Verdict
@@ -14,7 +15,8 @@ PAIRS = ((H_PQ, H_L), (C_PQ, C_L))
 YOUNG = (0.2, 0.4)  # "30 %" on a grid of tenths
 ALMOST = 0.9
 TRANSIENT = (
-    "In a long run rows that the lookup position passed by fill the queue; short runs, such as a thousand loads, "
+    "In a long run rows that the lookup position passed by fill the queue; short runs, such as a thousand "
+    "loads, "
     "do not show it."
 )
 
@@ -37,23 +39,26 @@ def answers(evidence: Evidence, figure: str) -> tuple[Answer, ...]:
 
 
 def _positions(evidence: Evidence) -> Looked:
-    found: list[Trial] = []
-    for figure in ("s4-fig-2", "s4-fig-2-sorted"):
-        where = trials.suffix(evidence, figure) or " with R scattered"
+    younger, third, told = {}, {}, []
+    for figure, where in (("s4-fig-2", "R scattered"), ("s4-fig-2-sorted", "R in frequency order")):
         best = {e: max(line, key=lambda x: line[x]) for e, line in evidence.lines(figure, H_L).items()}
         at = [float(x) for x in best.values()]
-        younger = all(b <= a for a, b in zip(at, at[1:], strict=False)) and at[-1] < at[0]
-        told = f"best positions {trials.listed(at)} at exponents {trials.listed(map(float, best))}{where}"
-        found.append(Trial(f"the best position gets younger with skew{where}", {"this run": younger}, told))
-        found.append(Trial(f"about 30 % at Zipf 1{where}", {"this run": YOUNG[0] <= at[-1] <= YOUNG[1]}, ""))
-    return Looked(tuple(found))
+        younger[where] = at[-1] < at[0] and all(b <= a for a, b in pairwise(at))
+        third[where] = YOUNG[0] <= at[-1] <= YOUNG[1]
+        told.append(f"best at {trials.listed(at)} for exponents {trials.listed(map(float, best))}, {where}")
+    return Looked(
+        (
+            Trial("the best position gets younger with skew", younger, "; ".join(told)),
+            Trial("about 30 % at Zipf 1", third, ""),
+        )
+    )
 
 
 def _by_memory(evidence: Evidence) -> Looked:
     figure = "s4-fig-3a"
     lines = {name: evidence.line(figure, name) for pair in PAIRS for name in pair}
     widens = [
-        trials.trend(f"{more}'s lead grows with memory", trials.gap(lines[more], lines[less]), unit="rows/s")
+        trials.widens(f"{more}'s lead grows with memory", trials.gap(lines[more], lines[less]), unit="rows/s")
         for more, less in PAIRS
     ]
     gains = [trials.ratio(lines[more], lines[less]) for more, less in PAIRS]
@@ -122,7 +127,8 @@ def _adapts(evidence: Evidence) -> Looked:
         places[f"{name} with any fixed threshold"] = worst >= ALMOST * best
         places[f"{name} with one found while running"] = running >= ALMOST * best
         told.append(
-            f"{name}: {trials.short(worst)} to {trials.short(best)} rows/s by the threshold, {trials.short(running)} with one found while running"
+            f"{name}: {trials.short(worst)} to {trials.short(best)} rows/s by the threshold, "
+            f"{trials.short(running)} with one found while running"
         )
         found.append(
             Answer(f"{name}: rows/s", "no formula for it", "no formula for it", trials.short(running))
@@ -133,14 +139,16 @@ def _adapts(evidence: Evidence) -> Looked:
 CLAIMS = (
     Claim(
         "S4-1",
-        "The best lookup position of HYBRIDJOIN-L moves to the young end of the queue with skew, to 30 % at Zipf 1.",
+        "The best lookup position of HYBRIDJOIN-L moves to the young end of the queue with skew, to 30 % at "
+        "Zipf 1.",
         ("s4-fig-2", "s4-fig-2-sorted", "s4-fig-2-all"),
         _positions,
         compares=False,
     ),
     Claim(
         "S4-2",
-        "For every memory the queue of pages beats the fixed position in both families; its lead grows with memory, "
+        "For every memory the queue of pages beats the fixed position in both families; its lead grows with "
+        "memory, "
         "and HYBRIDJOIN-PQ gains more than CACHEJOIN-PQ.",
         ("s4-fig-3a", "s4-fig-3a-sorted", "s4-fig-3a-real"),
         _by_memory,
@@ -158,7 +166,8 @@ CLAIMS = (
         ("s4-fig-3c", "s4-fig-3c-uniform"),
         _by_skew,
         {
-            Verdict.REPRODUCED: "A fixed young position harms where there is little skew; the queue of pages is then "
+            Verdict.REPRODUCED: "A fixed young position harms where there is little skew; the queue of "
+            "pages is then "
             "nearly HYBRIDJOIN."
         },
     ),
@@ -168,7 +177,8 @@ CLAIMS = (
         ("s4-fig-3d", "s4-fig-3d-zipf"),
         data("s4-fig-3d", "s4-fig-3d-zipf"),
         {
-            Verdict.REPRODUCED: "TPC-H's customers order evenly, so the queue of pages does what HYBRIDJOIN does; what it "
+            Verdict.REPRODUCED: "TPC-H's customers order evenly, so the queue of pages does what HYBRIDJOIN "
+            "does; what it "
             "gains is what the fixed position loses."
         },
         doubted=True,
@@ -186,7 +196,8 @@ CLAIMS = (
         ("s4-fig-3a", "s4-fig-3c"),
         _families,
         {
-            Verdict.ONLY_UNDER: "With little skew a quarter of memory for cached rows answers little, and fewer rows can "
+            Verdict.ONLY_UNDER: "With little skew a quarter of memory for cached rows answers little, and "
+            "fewer rows can "
             "wait."
         },
     ),
@@ -196,7 +207,8 @@ CLAIMS = (
         ("s4-threshold",),
         _adapts,
         {
-            Verdict.ONLY_UNDER: "The threshold of a page has to be set, and the paper gives none; found while running it "
+            Verdict.ONLY_UNDER: "The threshold of a page has to be set, and the paper gives none; found "
+            "while running it "
             "needs no setting."
         },
         doubted=True,

@@ -92,7 +92,8 @@ def _iterations(evidence: Evidence) -> Looked:
         runs = [*line.values()]
         places[name] = abs(runs[0] / runs[-1] - 1) <= SETTLED
         told.append(
-            f"{name}: {trials.listed(runs)} rows a load in runs of {trials.listed(map(float, line))} capacities"
+            f"{name}: {trials.listed(runs)} rows a load in runs of {trials.listed(map(float, line))} "
+            f"capacities"
         )
     return Looked((Trial("a thousand loads measure what long runs do", places, "; ".join(told)),))
 

@@ -70,6 +70,13 @@ def trend(says: str, values: Line, *, falls: bool = False, noise: float = NOISE,
     return Trial(says, {"the whole axis": steady}, f"{says}: {listed(ordered, unit)}")
 
 
+def widens(says: str, values: Line, unit: str = "") -> Trial:
+    """A lead is larger at the last place than at the first, and nowhere smaller than there."""
+    ordered = list(values.values())
+    grown = ordered[-1] > NOISE * ordered[0] and min(ordered) >= ordered[0]
+    return Trial(says, {"the whole axis": grown}, f"{says}: {listed(ordered, unit)}")
+
+
 def flat(says: str, values: Line, within: float = EQUAL) -> Trial:
     found = list(values.values())
     return Trial(says, {"the whole axis": max(found) / min(found) < within}, f"{says}: {listed(found)}")
