@@ -9,7 +9,7 @@ import base64
 import os
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -57,7 +57,11 @@ def write(path: Path, chosen: Sequence[Figure], evidence: Evidence) -> Mapping[s
         summary=_summary(verdicts),
         contents=_contents(verdicts, chosen),
         run=_run(chosen, evidence.results, evidence.scale),
-        claims="".join(_claims(paper, found) for paper, found in verdicts.items() if found),
+        claims="".join(
+            _claims(paper, found, {figure.id for figure in chosen})
+            for paper, found in verdicts.items()
+            if found
+        ),
         figures="".join(_figures(paper, chosen, evidence) for paper in CLAIMS),
     )
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -113,8 +117,8 @@ def _run(chosen: Sequence[Figure], results: Results, scale: Scale) -> str:
     return f"<dl>{rows}</dl>" + (f"<p>Failed:</p><ul>{errors}</ul>" if errors else "")
 
 
-def _claims(paper: str, found: Sequence[Judged]) -> str:
-    rows = "".join(_claim(claim, finding) for claim, finding in found)
+def _claims(paper: str, found: Sequence[Judged], shown: Collection[str]) -> str:
+    rows = "".join(_claim(claim, finding, shown) for claim, finding in found)
     head = "<tr><th>claim</th><th>verdict</th><th>what was measured</th></tr>"
     return (
         f'<section><h3 id="claims-{paper}">{escape(TITLES[paper])}</h3>'
@@ -122,8 +126,8 @@ def _claims(paper: str, found: Sequence[Judged]) -> str:
     )
 
 
-def _claim(claim: Claim, finding: Finding) -> str:
-    links = ", ".join(f'<a href="#{name}">{name}</a>' for name in claim.figures)
+def _claim(claim: Claim, finding: Finding, shown: Collection[str]) -> str:
+    links = ", ".join(f'<a href="#{name}">{name}</a>' if name in shown else name for name in claim.figures)
     held = "".join(f"<li>{escape(one)}</li>" for one in finding.under)
     under = f"<ul>{held}</ul>" if held else ""
     return (

@@ -136,9 +136,9 @@ class Claim:
             return self.why[verdict]
         if verdict is Verdict.REPRODUCED:
             return "What the paper says held wherever it was looked at."
-        return (
-            "It does not hold everywhere: " + "; ".join(one.where() for one in trials if not one.holds) + "."
-        )
+        if verdict is Verdict.ONLY_UNDER:
+            return "Runs of this size do not show all of it."
+        return "Not found: " + "; ".join(one.says for one in trials if one.fails) + "."
 
 
 def verdict_of(trials: Sequence[Trial]) -> Verdict:
