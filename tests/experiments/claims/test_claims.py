@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,7 +12,7 @@ from semistream.experiments import catalogue
 from semistream.experiments.claims import orderings, trials
 from semistream.experiments.claims.catalogue import CLAIMS
 from semistream.experiments.claims.claim import Claim, Looked, Trial, Verdict, verdict_of
-from semistream.experiments.claims.evidence import Evidence, NotMeasuredError
+from semistream.experiments.claims.evidence import Evidence, Line, NotMeasuredError
 from semistream.experiments.figure import QUICK
 from semistream.experiments.results import Results
 
@@ -97,17 +99,17 @@ def test_what_was_not_measured_has_no_verdict(nothing: Evidence) -> None:
 class Given(Evidence):
     """Lines that are given."""
 
-    def __init__(self, **lines: dict[float | str, float]) -> None:
+    def __init__(self, lines: Mapping[str, Line]) -> None:
         self._lines = lines
 
-    def figure(self, name: str) -> dict[str, object]:
+    def figure(self, name: str) -> dict[str, Any]:
         return {"x": {"name": "memory", "unit": "MB"}, "metric": {"name": "cost"}}
 
-    def line(self, figure: str, label: str) -> dict[float | str, float]:
+    def line(self, figure: str, label: str) -> Line:
         return self._lines[label]
 
 
-TWO = Given(fast={50: 3.0, 100: 4.0}, slow={50: 1.0, 100: 5.0}, same={50: 0.95, 100: 5.2})
+TWO = Given({"fast": {50: 3.0, 100: 4.0}, "slow": {50: 1.0, 100: 5.0}, "same": {50: 0.95, 100: 5.2}})
 
 
 def test_who_is_above_whom() -> None:
@@ -140,7 +142,7 @@ def test_where_the_best_is() -> None:
 
 def test_how_far_a_formula_is_off() -> None:
     given = Given(
-        **{
+        {
             "a": {50: 10.0, 100: 20.0},
             "a, paper model": {50: 15.0, 100: 20.0},
             "a, corrected model": {50: 10.3, 100: 20.2},
