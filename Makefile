@@ -5,7 +5,7 @@ READY := $(VENV)/.ready
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types format docs bench-costs bench-engine bench-spark bench-workloads fuzz soak java postgresql lock upgrade clean
+.PHONY: help setup demo test lint types format docs bench-costs bench-engine bench-spark bench-workloads fuzz soak figures java postgresql chromium lock upgrade clean
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -19,7 +19,7 @@ $(READY): requirements.lock pyproject.toml tools/bootstrap
 demo: $(READY) java ## A stream, a master on disk, a warehouse, in a minute and a half; ARGS are passed on
 	$(PYTHON) -m semistream demo $(ARGS)
 
-test: lint types java postgresql ## Everything that CI checks; ARGS="-k keys" is passed to pytest
+test: lint types java postgresql chromium ## Everything that CI checks; ARGS="-k keys" is passed to pytest
 	$(PYTHON) -m pytest -n $(WORKERS) --dist loadgroup $(ARGS)
 
 lint: $(READY) ## Style, and the direction of imports
@@ -54,11 +54,17 @@ fuzz: $(READY) ## Random joins against an oracle; ARGS are passed on
 soak: $(READY) java postgresql ## What shows after a long time: memory, and kills; ARGS="kills" runs one part alone
 	$(PYTHON) -m tests.soak $(ARGS)
 
+figures: $(READY) ## Run the papers' figures again, in minutes, and write build/figures/report.html; ARGS are passed on
+	$(PYTHON) -m semistream figures --quick --results build/figures $(ARGS)
+
 java: ## Install a Java runtime where none is found (Spark needs one)
 	tools/java
 
 postgresql: ## Install PostgreSQL's server where none is found (tests start their own)
 	tools/postgresql
+
+chromium: ## Install a browser where none is found (a test opens the papers' report)
+	tools/chromium
 
 lock: ## Write requirements.lock anew after a change to pyproject.toml, keeping what still fits
 	tools/lock

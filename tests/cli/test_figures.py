@@ -29,7 +29,18 @@ def test_list_runs_nothing(tmp_path: Path) -> None:
 
 def test_a_figure_without_cells(tmp_path: Path) -> None:
     told = json.loads(run("s3-fig-11", "--quick", "--json", "--results", str(tmp_path)))
-    assert told == {"results": str(tmp_path), "figures": 1, "cells": 0, "failed": 0}
+    assert told == {
+        "results": str(tmp_path),
+        "figures": 1,
+        "cells": 0,
+        "failed": 0,
+        "reproduced": 1,
+        "reproduced only under": 0,
+        "not reproduced": 0,
+        "not measured": 0,
+        "report": str(tmp_path / "report.html"),
+    }
+    assert "S3-14" in (tmp_path / "report.html").read_text()
     made = json.loads((tmp_path / "figures" / "s3-fig-11.json").read_text())
     assert len(made["series"][0]["points"]) == 400
 
@@ -57,8 +68,28 @@ def test_running_goes_on_where_it_was(small: str, tmp_path: Path) -> None:
     assert "1 of 1 cells, 1 failed" in run(
         small, "--quick", "--processes", "1", "--results", str(tmp_path)
     ), "what failed is tried again, what is done isn't"
+    assert "1 done, 1 failed, 0 not run" in (tmp_path / "report.html").read_text()
     (row,) = json.loads(run(small, "--quick", "--list", "--json", "--results", str(tmp_path)))
     assert (row["cells"], row["done"]) == (2, 1)
+
+
+def test_the_report_goes_where_it_is_wanted(tmp_path: Path) -> None:
+    wanted = tmp_path / "new" / "page.html"
+    run("s3-fig-10a", "--quick", "--results", str(tmp_path), "--report", str(wanted))
+    assert "s3-fig-10a" in wanted.read_text()
+    assert not (tmp_path / "report.html").exists()
+
+
+def test_another_size_of_the_master(tmp_path: Path) -> None:
+    """Only where a figure doesn't vary it."""
+    arguments = ("s2-fig-3a", "s2-fig-3b", "--quick", "--list", "--json", "--results", str(tmp_path))
+    (fixed, varied) = catalogue.figures(["s2-fig-3a", "s2-fig-3b"])
+    scale = replace(figure.QUICK, master_millions=3)
+    assert {point.cell.master_rows for point in fixed.points(scale)} == {150_000}
+    assert {point.cell for point in varied.points(scale)} == {
+        point.cell for point in varied.points(figure.QUICK)
+    }
+    assert run(*arguments, "--master-millions", "3") == run(*arguments)
 
 
 def test_an_unknown_figure_is_an_error(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -31,6 +32,16 @@ QUICK_PROCESSES = 2
 @click.option(
     "--processes", type=click.IntRange(min=1), help="Cells run side by side; two if quick, else one."
 )
+@click.option(
+    "--report", metavar="FILE", help="The page with figures and verdicts; FOLDER/report.html unless given."
+)
+@click.option(
+    "--master-millions",
+    type=click.FloatRange(min=0, min_open=True),
+    default=2,
+    show_default=True,
+    help="Rows of R, in millions, where a figure does not vary them.",
+)
 def figures(
     output: Output,
     ids: tuple[str, ...],
@@ -39,29 +50,37 @@ def figures(
     results: str | None,
     seed: int,
     processes: int | None,
+    report: str | None,
+    master_millions: float,
 ) -> None:
     """Run the papers' figures again, or those named: an ID, or s1 to s5 for all of a paper.
 
     What has run already isn't run again: broken off, the same command goes on where it was. Raw results
-    are in FOLDER/cells, and what each figure shows in FOLDER/figures.
+    are in FOLDER/cells, and what each figure shows in FOLDER/figures. The page at the end has all figures,
+    and a verdict on each claim of the papers that they show.
     """
-    from semistream.experiments import catalogue, runner
-    from semistream.experiments.collecting import collect
+    from semistream.experiments import catalogue, plots, runner
+    from semistream.experiments import report as page
+    from semistream.experiments.claims.evidence import Evidence
     from semistream.experiments.figure import FULL, QUICK
     from semistream.experiments.results import Results
 
     chosen = catalogue.figures(ids)
-    scale = replace(QUICK if quick else FULL, seed=seed)
+    scale = replace(QUICK if quick else FULL, seed=seed, master_millions=master_millions)
     found = Results(runner.folder_of(results, scale.name))
     cells = list(catalogue.cells(chosen, scale))
     if only_list:
         missing = {cell.id for cell in found.missing(cells)}
         output.table(_listed(figure, missing, scale) for figure in chosen)
         return
+    plots.require()
     with _shown(output) as show:
         failed = runner.run(cells, found, processes=processes or (QUICK_PROCESSES if quick else 1), show=show)
+    evidence = Evidence(found, scale)
     for figure in chosen:
-        found.save_figure(collect(figure, found, scale))
+        found.save_figure(evidence.figure(figure.id))
+    path = found.folder / "report.html" if report is None else Path(report)
+    verdicts = page.write(path, chosen, evidence)
     for result in failed:
         output.note(f"failed: {result.cell.algorithm} ({result.cell.id}): {result.error}")
     output.facts(
@@ -70,6 +89,8 @@ def figures(
             "figures": len(chosen),
             "cells": len({cell.id for cell in cells}),
             "failed": len(failed),
+            **{str(verdict): count for verdict, count in page.counted(verdicts).items()},
+            "report": str(path),
         }
     )
 

@@ -19,6 +19,8 @@ Value = float | str
 INLJ_PAGE_ROWS = 68  # one page of 8 KiB: INLJ loads no more
 MEBIBYTE = 1 << 20
 MILLION = 1_000_000
+MASTER_MILLIONS = 2  # rows of R in the papers, where they don't vary it
+PARTITION_SETTINGS = ("pinned_rows", "page_threshold")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +29,16 @@ class Scale:
 
     share: of the papers' R and M.
     repeats: measured parts.
+    master_millions: R where a figure has the papers' 2 million.
+    partition_share: of the rows of partitions, and of what is counted in them.
     """
 
     name: str
     share: float
     repeats: int
     seed: int = 1
+    master_millions: float = MASTER_MILLIONS
+    partition_share: float = 1.0
 
 
 FULL = Scale("full", 1.0, 5)
@@ -48,7 +54,7 @@ class Setup:
     """
 
     memory_mb: float = 50
-    master_millions: float = 2
+    master_millions: float = MASTER_MILLIONS
     exponent: float = 1.0
     order: Order = "frequency"
     partition_rows: int = 850
@@ -160,6 +166,8 @@ class Figure:
         seconds: tuple[Value | None, ...] = (None,) if self.second is None else self.second.at(scale)
         for series, x, x2 in product(self.series, xs, seconds):
             setup = self.setup if series.disk is None else replace(self.setup, disk=series.disk)
+            if setup.master_millions == MASTER_MILLIONS:
+                setup = replace(setup, master_millions=scale.master_millions)
             if series.follows_axis and not self.profile:
                 setup = setup.at(self.x.field, x)
                 if self.second is not None and x2 is not None:
@@ -177,6 +185,9 @@ def cell_of(series: Series, setup: Setup, scale: Scale) -> Cell:
     rows = setup.partition_rows
     if scale.name == "quick" and setup.quick_partition_rows is not None:
         rows = setup.quick_partition_rows
+    if scale.partition_share != 1:
+        rows = max(1, int(rows * scale.partition_share))
+        settings = _shared(settings, scale.partition_share)
     return Cell(
         algorithm=series.algorithm,
         master_rows=int(setup.master_millions * MILLION * share),
@@ -192,6 +203,14 @@ def cell_of(series: Series, setup: Setup, scale: Scale) -> Cell:
         seed=scale.seed,
         repeats=scale.repeats,
         scale=share,
+    )
+
+
+def _shared(settings: Settings, share: float) -> Settings:
+    """Settings that count rows of partitions, for smaller ones."""
+    return tuple(
+        (name, max(1, int(float(value) * share)) if name in PARTITION_SETTINGS else value)
+        for name, value in settings
     )
 
 
