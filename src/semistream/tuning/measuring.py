@@ -80,32 +80,25 @@ class Trial:
 def _rows_at(job: Job, positions: Int64s) -> tuple[pa.RecordBatch, Int64s]:
     """Stream rows with the keys of the master's rows at these positions, each once, and which is which."""
     wanted, which = np.unique(positions, return_inverse=True)
-    pages = np.unique((wanted / job.page_rows).astype(np.int64))
+    pages = np.minimum((wanted / job.page_rows).astype(np.int64), job.layout.pages - 1)
+    behind = (wanted - pages * job.page_rows).astype(np.int64)  # rows into its page
+    asked = np.unique(pages)
     found: list[pa.RecordBatch] = []
-    for at in range(0, len(pages), READ_AT_ONCE):
-        some = pages[at : at + READ_AT_ONCE]
-        for run in job.store.read(some, list(job.store.key)):
-            begins = (run.first + np.arange(run.pages)) * job.page_rows
-            inside = [
-                run.offsets[i]
-                + np.minimum(
-                    (_between(wanted, begins[i], begins[i] + job.page_rows) - begins[i]).astype(np.int64),
-                    run.offsets[i + 1] - run.offsets[i] - 1,
-                )
-                for i in range(run.pages)
-            ]
-            found.append(taken(run.batch, np.concatenate(inside)))
+    for at in range(0, len(asked), READ_AT_ONCE):
+        for run in job.store.read(asked[at : at + READ_AT_ONCE], list(job.store.key)):
+            begin, end = np.searchsorted(pages, [run.first, run.first + run.pages])
+            local = pages[begin:end] - run.first
+            last = run.offsets[local + 1] - 1  # an average page's rows may be more than this one's
+            found.append(taken(run.batch, np.minimum(run.offsets[local] + behind[begin:end], last)))
     keys = pa.Table.from_batches(found).combine_chunks().to_batches()[0]
-    names = {stream: master for stream, master in key_pairs(job.arguments.get("on"), job.store.key)}
+    masters = {stream: master for master, stream in key_pairs(job.arguments.get("on"), job.store.key).items()}
     columns = [
-        keys.column(names[item.name]).cast(item.type) if item.name in names else _filler(item, len(keys))
+        keys.column(masters[item.name]).cast(item.type)
+        if item.name in masters
+        else _filler(item, keys.num_rows)
         for item in job.stream
     ]
     return pa.RecordBatch.from_arrays(columns, schema=job.stream), which
-
-
-def _between(wanted: Int64s, low: float, high: float) -> Int64s:
-    return wanted[np.searchsorted(wanted, low) : np.searchsorted(wanted, high)]
 
 
 def _filler(item: pa.Field, rows: int) -> pa.Array:
