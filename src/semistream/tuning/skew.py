@@ -106,18 +106,20 @@ class _Law:
     """The likelihood of how often keys came, by exponent."""
 
     def __init__(self, counts: Int64s, master_rows: int) -> None:
-        self.rows, self.total = master_rows, int(counts.sum())
+        self.rows = master_rows
         self.ranks, self.each = _rank_groups(master_rows)
         hottest = np.sort(counts)[-min(HOTTEST, len(counts) // 4)]
         self.hot = max(int(hottest), 2)  # from so often on
         self.values, self.keys = np.unique(counts[counts < self.hot], return_counts=True)
         self.hot_keys = int((counts >= self.hot).sum())
         self.unseen = master_rows - len(counts)
+        self.other_rows = int(counts[counts < self.hot].sum())
+        self.others = np.where(self.ranks > self.hot_keys, self.each, 0.0)
 
     def expected(self, exponent: float) -> Floats:
-        """How often a key of each group of ranks should come."""
+        """How often a key of each group of ranks should come, by the rows of those that aren't the hottest."""
         weights = self.ranks**-exponent
-        return np.asarray(self.total * weights / float((weights * self.each).sum()))
+        return np.asarray(self.other_rows * weights / float((weights * self.others).sum()))
 
     def likelihood(self, exponent: float) -> float:
         """The logarithm, without what doesn't depend on the exponent."""
