@@ -110,9 +110,7 @@ def compared(workload: Workload, tuned: Tuned) -> Comparison:
 
     means = [(mean(choice), choice) for choice in ran[:BEST_OF_GRID]]
     best, best_choice = min(means, key=lambda pair: pair[0])
-    return Comparison(
-        mean(tuned.chosen), best, best_choice, mean(tuned.default), len(points), len(ran)
-    )
+    return Comparison(mean(tuned.chosen), best, best_choice, mean(tuned.default), len(points), len(ran))
 
 
 def _trial(job: Job, seed: int) -> Trial:

@@ -30,15 +30,15 @@ DEVICES = ("ssd", "hard-disk")
 @click.option("--on", multiple=True, metavar="STREAM=MASTER", help="Key columns that have other names.")
 @click.option("--columns", help="The master's columns to put out, with commas between.")
 @click.option("--suffix", help="For master columns whose name the stream has too.")
-@click.option(
-    "--calibration", type=click.Path(exists=True), help="What `semistream calibrate --json` wrote."
-)
+@click.option("--calibration", type=click.Path(exists=True), help="What `semistream calibrate --json` wrote.")
 @click.option("--device", type=click.Choice(DEVICES), default=DEVICES[0], show_default=True)
 @click.option(
     "--measure", type=click.IntRange(min=0), default=0, show_default=True, help="Run so many of the best."
 )
 @click.option("--real", is_flag=True, help="Run them on the master's device, by the wall clock.")
-@click.option("--rows", type=click.IntRange(min=100), help="Of the stream that the choice has to be good for.")
+@click.option(
+    "--rows", type=click.IntRange(min=100), help="Of the stream that the choice has to be good for."
+)
 @click.option("--io", type=click.Choice(["cached", "direct"]), help="How a copy is read.")
 @click.option("--seed", type=int, default=0, show_default=True)
 def tune(

@@ -14,11 +14,7 @@ SHOWN = 5  # candidates
 
 def reasons(tuned: Tuned) -> list[str]:
     """Sentences, the most important first."""
-    return [
-        sentence
-        for say in (_gain, _skew, _load, _split, _device)
-        for sentence in say(tuned)
-    ]
+    return [sentence for say in (_gain, _skew, _load, _split, _device) for sentence in say(tuned)]
 
 
 def text(tuned: Tuned) -> str:
@@ -67,7 +63,9 @@ def _split(tuned: Tuned) -> Iterator[str]:
     chosen = tuned.chosen
     waiting = f"{chosen.plan.pending_rows:,} rows can wait"
     loads = chosen.prediction.loads_per_row
-    met = f"a load answers {(1 - chosen.prediction.hit_ratio) / loads:,.1f} of them" if loads else "none has to"
+    met = (
+        f"a load answers {(1 - chosen.prediction.hit_ratio) / loads:,.1f} of them" if loads else "none has to"
+    )
     if tuned.job.front_setting is None:
         yield f"{waiting}, and {met}."
         return
@@ -117,7 +115,9 @@ def _device(tuned: Tuned) -> Iterator[str]:
 
 def _table(tuned: Tuned) -> str:
     """The best candidates beside the defaults."""
-    lines = [f"  {'':<10}{'pages':>6}{'front':>8}{'waiting':>12}{'hits':>7}{'loads a row':>13}{'seconds a row':>15}"]
+    lines = [
+        f"  {'':<10}{'pages':>6}{'front':>8}{'waiting':>12}{'hits':>7}{'loads a row':>13}{'seconds a row':>15}"
+    ]
     shown = [("default", tuned.default), *((f"{i + 1}.", c) for i, c in enumerate(tuned.candidates[:SHOWN]))]
     for name, choice in shown:
         front = choice.settings.get(SHARE, choice.settings.get(PINNED))

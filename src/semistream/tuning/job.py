@@ -36,14 +36,15 @@ PROBED_PAGES = 3  # pages that are read to see how wide rows are
 class Job:
     """A join whose settings are looked for.
 
-    arguments: of the join, beside its settings: on, how, columns, suffix. given: settings that are not the
+    example: rows as the stream has them. arguments: of the join, beside its settings: on, how, columns,
+    suffix. given: settings that are not the
     tuner's to choose. warm_up_rows, measured_rows: of the stream a choice has to be good for.
     """
 
     store: Store
     memory: int
     algorithm: str
-    stream: pa.Schema
+    example: pa.RecordBatch
     key_shares: Floats
     units: UnitCosts
     device: DeviceCosts
@@ -52,6 +53,10 @@ class Job:
     seed: int = 0
     arguments: Mapping[str, Any] = field(default_factory=dict)
     given: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def stream(self) -> pa.Schema:
+        return self.example.schema
 
     @property
     def costs(self) -> CostModel:
@@ -113,7 +118,7 @@ class Job:
     def plan(self, settings: Settings) -> Plan:
         """How it will split its memory; `BudgetError` where that can't be."""
         with self.join(settings) as join:
-            return join.plan_for(self.stream)
+            return join.plan_for(self.example)
 
     def situation(self, settings: Settings, plan: Plan) -> Situation:
         """What a cost model is asked about it."""

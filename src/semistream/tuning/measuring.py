@@ -17,11 +17,10 @@ from numpy.typing import NDArray
 from semistream.algorithms import algorithm as find_algorithm
 from semistream.columns import key_pairs
 from semistream.costs.accounting import counted
-from semistream.phases.widths import LIKELY_VARYING
 from semistream.stats import Counters
 from semistream.stores.base import Store
 from semistream.stores.simulated import Device, SimulatedStore
-from semistream.structures.views import taken
+from semistream.structures.views import taken, taken_array
 from semistream.tuning.job import Job, Settings
 
 BATCH_ROWS = 1 << 14
@@ -95,19 +94,10 @@ def _rows_at(job: Job, positions: Int64s) -> tuple[pa.RecordBatch, Int64s]:
     columns = [
         keys.column(masters[item.name]).cast(item.type)
         if item.name in masters
-        else _filler(item, keys.num_rows)
-        for item in job.stream
+        else taken_array(others, np.arange(keys.num_rows) % len(others))
+        for item, others in zip(job.stream, job.example.columns, strict=True)
     ]
     return pa.RecordBatch.from_arrays(columns, schema=job.stream), which
-
-
-def _filler(item: pa.Field, rows: int) -> pa.Array:
-    """A column of which only the width counts."""
-    if pa.types.is_string(item.type) or pa.types.is_large_string(item.type):
-        return pa.array(["x" * LIKELY_VARYING] * rows, item.type)
-    if pa.types.is_binary(item.type) or pa.types.is_large_binary(item.type):
-        return pa.array([b"x" * LIKELY_VARYING] * rows, item.type)
-    return pa.nulls(rows, item.type)
 
 
 def _drop(batches: Iterator[Any]) -> None:

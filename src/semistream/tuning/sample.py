@@ -14,14 +14,16 @@ import pyarrow.parquet as pq
 from semistream.columns import On, key_pairs
 from semistream.errors import ArgumentError, StoreError
 from semistream.keys import KeyCodec
+from semistream.phases.widths import LIKELY_VARYING
 from semistream.stores.base import Store
-from semistream.structures.sizes import row_sizes
 from semistream.tuning.skew import Skew, estimated
 
 Sample: TypeAlias = pa.Table | pa.RecordBatch | str | os.PathLike[str]
 
 MOST_ROWS = 5_000_000  # read of a sample; more say nothing new
 DIRECTORY_BYTES = 64 << 20
+EXAMPLE_ROWS = 1024
+MADE_UP_ROWS = 16
 
 
 def table_of(sample: Sample) -> pa.Table:
@@ -44,10 +46,23 @@ def table_of(sample: Sample) -> pa.Table:
         raise StoreError(f"the sample at {path} can't be read as Parquet or Arrow ({error})") from error
 
 
-def row_bytes(sample: pa.Table) -> int:
-    """Of an average row of it."""
-    batch = sample.slice(0, 1024).combine_chunks().to_batches()
-    return int(row_sizes(batch[0]).mean()) + 1 if batch else 0
+def example_of(stream: pa.Schema | pa.Table) -> pa.RecordBatch:
+    """A few rows: the first of the sample, or made up, with strings of a likely width."""
+    if isinstance(stream, pa.Schema):
+        columns = [_made_up(item.type) for item in stream]
+        return pa.RecordBatch.from_arrays(columns, schema=stream)
+    found = stream.slice(0, EXAMPLE_ROWS).combine_chunks().to_batches()
+    if not found:
+        raise ArgumentError("the sample has no rows: give a file that has some")
+    return found[0]
+
+
+def _made_up(data_type: pa.DataType) -> pa.Array:
+    if pa.types.is_string(data_type) or pa.types.is_large_string(data_type):
+        return pa.array(["x" * LIKELY_VARYING] * MADE_UP_ROWS, data_type)
+    if pa.types.is_binary(data_type) or pa.types.is_large_binary(data_type):
+        return pa.array([b"x" * LIKELY_VARYING] * MADE_UP_ROWS, data_type)
+    return pa.nulls(MADE_UP_ROWS, data_type)
 
 
 def skew_of(sample: pa.Table, store: Store, on: On = None) -> Skew:

@@ -28,7 +28,7 @@ from semistream.stores.master import Master
 from semistream.tuning.choices import PAGE_STEP, Choice, Point, around, grid, modelled, screened
 from semistream.tuning.job import Job, Settings
 from semistream.tuning.measuring import Trial
-from semistream.tuning.sample import Sample, skew_of, table_of
+from semistream.tuning.sample import Sample, example_of, skew_of, table_of
 from semistream.tuning.skew import Skew
 
 SSD = DeviceCosts(80e-6, 2e9, 32)
@@ -142,12 +142,12 @@ def tune(
         found = table_of(sample) if sample is not None else None
         arguments = dict(arguments or {})
         skew = _skew(store, exponent, order, found, arguments)
-        schema = stream or (found.schema if found is not None else _keys_only(store, arguments))
+        like = stream or (found if found is not None else _keys_only(store, arguments))
         job = Job(
             store=store,
             memory=parse_memory(memory),
             algorithm=algorithm,
-            stream=schema,
+            example=example_of(like),
             key_shares=skew.key_shares(store.rows or 1, seed),
             units=units,
             device=device,
@@ -220,9 +220,7 @@ def _measured(
     assert job.warm_up_rows is not None
     assert job.measured_rows is not None
     trial = Trial(job, job.warm_up_rows, job.measured_rows, real=real, seed=job.seed)
-    found = [
-        replace(choice, measured_seconds=trial.seconds(choice.settings)) for choice in candidates[:most]
-    ]
+    found = [replace(choice, measured_seconds=trial.seconds(choice.settings)) for choice in candidates[:most]]
     found.sort(key=lambda choice: choice.seconds)
     return [*found, *candidates[most:]], replace(
         default, measured_seconds=trial.seconds(dict(default.settings))
