@@ -1,4 +1,4 @@
-"""The tuner's choice beside the best of a grid ten times finer: real joins on a simulated device, exact counts.
+"""The tuner's choice beside the best of a grid ten times finer: joins on a simulated device, exact counts.
 
 A row costs the virtual clock's I/O and unit costs times what the join counted. Every place of the finer grid
 runs on one stream. The best few of it run again, as the tuner's choice does, on streams that neither has

@@ -1,4 +1,4 @@
-"""Fitting a join to a machine, a master and a stream: what its units cost, and the settings it should have."""
+"""Fitting a join to a machine, a master and a stream: what its units cost, and which settings suit."""
 
 from semistream.tuning.tuner import Tuned, tune
 

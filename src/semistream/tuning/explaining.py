@@ -48,8 +48,8 @@ def _load(tuned: Tuned) -> Iterator[str]:
     device = tuned.job.device
     transfer = size / device.bandwidth_bytes_per_second
     told = (
-        f"A load brings {chosen.plan.partition_pages} pages ({format_bytes(size)}): {_time(device.seek_seconds)} "
-        f"to begin and {_time(transfer)} to transfer"
+        f"A load brings {chosen.plan.partition_pages} pages ({format_bytes(size)}): "
+        f"{_time(device.seek_seconds)} to begin and {_time(transfer)} to transfer"
     )
     if chosen.plan.partition_pages > default.plan.partition_pages:
         yield f"{told}. Larger loads meet more waiting rows each; they take memory from rows that could wait."
@@ -116,7 +116,8 @@ def _device(tuned: Tuned) -> Iterator[str]:
 def _table(tuned: Tuned) -> str:
     """The best candidates beside the defaults."""
     lines = [
-        f"  {'':<10}{'pages':>6}{'front':>8}{'waiting':>12}{'hits':>7}{'loads a row':>13}{'seconds a row':>15}"
+        f"  {'':<10}{'pages':>6}{'front':>8}{'waiting':>12}{'hits':>7}"
+        f"{'loads a row':>13}{'seconds a row':>15}"
     ]
     shown = [("default", tuned.default), *((f"{i + 1}.", c) for i, c in enumerate(tuned.candidates[:SHOWN]))]
     for name, choice in shown:

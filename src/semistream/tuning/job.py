@@ -1,4 +1,4 @@
-"""What stays while settings vary: the master, the memory, the algorithm, the stream; and what follows from it.
+"""What stays while settings vary: the master, the memory, the algorithm, the stream; and what follows.
 
     settings -> plan (the join's own split of its memory) -> situation (what the cost models are asked)
 

@@ -18,6 +18,7 @@ by this than by any place being as likely as another.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -117,7 +118,7 @@ class _Law:
         self.others = np.where(self.ranks > self.hot_keys, self.each, 0.0)
 
     def expected(self, exponent: float) -> Floats:
-        """How often a key of each group of ranks should come, by the rows of those that aren't the hottest."""
+        """How often a key of each group of ranks should come, by the rows of all but the hottest."""
         weights = self.ranks**-exponent
         return np.asarray(self.other_rows * weights / float((weights * self.others).sum()))
 
@@ -178,9 +179,8 @@ def _rank_groups(rows: int) -> tuple[Floats, Floats]:
     return (every[:-1] + every[1:] - 1) / 2, np.diff(every)
 
 
-def _largest(function: object, low: float, high: float) -> float:
+def _largest(function: Callable[[float], float], low: float, high: float) -> float:
     """Where it is largest: a coarse look, then the golden section."""
-    assert callable(function)
     places = np.linspace(low, high, 25)
     values = [function(float(place)) for place in places]
     at = int(np.argmax(values))
@@ -195,9 +195,8 @@ def _largest(function: object, low: float, high: float) -> float:
     return (low + high) / 2
 
 
-def _crossing(function: object, least: float, inside: float, outside: float) -> float:
+def _crossing(function: Callable[[float], float], least: float, inside: float, outside: float) -> float:
     """Where it falls to `least` on the way out, or the end of the way."""
-    assert callable(function)
     if function(outside) >= least:
         return outside
     for _ in range(20):
