@@ -45,15 +45,6 @@ class Choice:
         """Of a row: measured, or else predicted."""
         return self.prediction.seconds if self.measured_seconds is None else self.measured_seconds
 
-    @property
-    def front_bytes(self) -> int:
-        return self.plan.front_bytes
-
-    @property
-    def pending_bytes(self) -> int:
-        """Of waiting rows with their payload and links."""
-        return self.plan.pool_bytes + 44 * self.plan.pending_rows
-
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
         return {
