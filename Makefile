@@ -5,7 +5,7 @@ READY := $(VENV)/.ready
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types format docs bench-costs bench-engine bench-spark bench-workloads fuzz soak figures java postgresql chromium lock upgrade clean
+.PHONY: help setup demo test lint types format docs bench-costs bench-engine bench-spark bench-workloads fuzz soak figures java postgresql chromium lock upgrade clean bench-tuning
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -44,6 +44,9 @@ bench-engine: $(READY) ## Time the engine; ARGS are passed on
 
 bench-spark: $(READY) java ## Time lookup_join beside Spark's own join and the ceiling; ARGS are passed on
 	$(PYTHON) -m benchmarks.spark $(ARGS)
+
+bench-tuning: $(READY) ## The tuner's choice beside the best of a finer grid; ARGS are passed on
+	$(PYTHON) -m benchmarks.tuning $(ARGS)
 
 bench-workloads: $(READY) ## Time the key streams; ARGS are passed on
 	$(PYTHON) -m benchmarks.workloads $(ARGS)

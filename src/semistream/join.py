@@ -177,13 +177,16 @@ class SemiStreamJoin:
         self._codec.accepts([stream.field(i) for i in columns.stream_key])
         return columns.output.schema
 
-    def plan_for(self, stream: pa.Schema) -> Plan:
+    def plan_for(self, stream: pa.Schema | pa.RecordBatch) -> Plan:
         """How the budget will be split, for a stream of this schema; fails as `push` would. A string or a
-        list counts 24 bytes: what they really take, the first batch says."""
-        columns = self._resolve(stream)
-        codec = self._codec.accepts([stream.field(i) for i in columns.stream_key])
-        schema = ArrivalEncoder(stream, columns.stream_key, codec).schema
-        return self._plan_for(likely_row_bytes(schema), columns.payload)
+        list counts 24 bytes: what they really take, the first batch says, which can be given instead."""
+        schema = stream.schema if isinstance(stream, pa.RecordBatch) else stream
+        columns = self._resolve(schema)
+        codec = self._codec.accepts([schema.field(i) for i in columns.stream_key])
+        encoder = ArrivalEncoder(schema, columns.stream_key, codec)
+        if isinstance(stream, pa.RecordBatch):
+            return self._plan_for(_row_bytes(encoder, stream), columns.payload)
+        return self._plan_for(likely_row_bytes(encoder.schema), columns.payload)
 
     @property
     def master_rows(self) -> int | None:
@@ -249,10 +252,7 @@ class SemiStreamJoin:
         columns = self._resolve(batch.schema)
         stream_codec = self._codec.accepts([batch.schema.field(i) for i in columns.stream_key])
         encoder = ArrivalEncoder(batch.schema, columns.stream_key, stream_codec)
-        sample = encoder.encode(batch.slice(0, 1024)).batch
-        plan = self._plan_for(
-            max(least_row_bytes(encoder.schema), average_row_bytes(sample)), columns.payload
-        )
+        plan = self._plan_for(_row_bytes(encoder, batch), columns.payload)
         directory = self._store.directory(plan.directory_bytes) if self._kind.uses_directory else None
         workshop = Workshop(
             loader=Loader(self._store, self._codec, columns.payload),
@@ -340,6 +340,12 @@ class SemiStreamJoin:
     def _close_store(self) -> None:
         if self._owns_store:
             self._store.close()
+
+
+def _row_bytes(encoder: ArrivalEncoder, batch: pa.RecordBatch) -> int:
+    """Of a stream row, by the first ones."""
+    sample = encoder.encode(batch.slice(0, 1024)).batch
+    return max(least_row_bytes(encoder.schema), average_row_bytes(sample))
 
 
 def _layout(store: Store) -> PageLayout:

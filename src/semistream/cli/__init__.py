@@ -47,5 +47,5 @@ def algorithms(output: Output) -> None:
 
 
 # A command with options of its own has a file of its own, which registers it.
-from semistream.cli import calibrate, demo, explain, figures, generate, index  # noqa: E402, F401
+from semistream.cli import calibrate, demo, explain, figures, generate, index, tune  # noqa: E402, F401
 from semistream.cli import run as _run  # noqa: E402, F401
