@@ -5,7 +5,7 @@ READY := $(VENV)/.ready
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types format docs bench-engine bench-spark bench-workloads fuzz soak figures java postgresql chromium lock upgrade clean
+.PHONY: help setup demo test lint types format docs bench-costs bench-engine bench-spark bench-workloads fuzz soak figures java postgresql chromium lock upgrade clean
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -16,8 +16,8 @@ $(READY): requirements.lock pyproject.toml tools/bootstrap
 	tools/bootstrap $(VENV)
 	@touch $@
 
-demo: $(READY) ## Show a join at work
-	$(PYTHON) -m semistream demo
+demo: $(READY) java ## A stream, a master on disk, a warehouse, in a minute and a half; ARGS are passed on
+	$(PYTHON) -m semistream demo $(ARGS)
 
 test: lint types java postgresql chromium ## Everything that CI checks; ARGS="-k keys" is passed to pytest
 	$(PYTHON) -m pytest -n $(WORKERS) --dist loadgroup $(ARGS)
@@ -36,6 +36,9 @@ format: $(READY) ## Lay the code out
 docs: $(READY) ## Write docs/algorithms.md from the algorithms' files
 	$(PYTHON) tools/algorithm-docs
 
+bench-costs: $(READY) ## What a row costs here, measured and predicted; ARGS are passed on
+	$(PYTHON) -m benchmarks.costs $(ARGS)
+
 bench-engine: $(READY) ## Time the engine; ARGS are passed on
 	$(PYTHON) -m benchmarks.engine $(ARGS)
 
@@ -48,7 +51,7 @@ bench-workloads: $(READY) ## Time the key streams; ARGS are passed on
 fuzz: $(READY) ## Random joins against an oracle; ARGS are passed on
 	$(PYTHON) -m tests.fuzz $(ARGS)
 
-soak: $(READY) ## One join for a long time: does it keep its memory? ARGS are passed on
+soak: $(READY) java postgresql ## What shows after a long time: memory, and kills; ARGS="kills" runs one part alone
 	$(PYTHON) -m tests.soak $(ARGS)
 
 figures: $(READY) ## Run the papers' figures again, in minutes, and write build/figures/report.html; ARGS are passed on

@@ -1,95 +1,42 @@
-"""One join after the other for a long time, on a stream whose favourites change: does it keep its memory?
+"""What only shows after a long time: one soak, or all of them one after the other.
 
-    python -m tests.soak [--minutes 16] [algorithm ...]
+    python -m tests.soak                                  about three quarters of an hour
+    python -m tests.soak engine --minutes 16 cachejoin
+    python -m tests.soak kills --kills 24 --seed 1
+    python -m tests.soak spark --minutes 10 --batches 500
 
-Each algorithm gets an equal share of the time. Held bytes must stay within the budget at every call,
-every row must come out exactly once, and the resident memory of the second half must not grow above
-that of the first by more than a tenth of the budget. Ends with exit code 1 where one of them fails.
+Ends with exit code 1 where something went wrong.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-import tempfile
-import time
-from collections.abc import Iterator
-from pathlib import Path
 
-import numpy as np
-import pyarrow as pa
+from tests.soak import engine, kills, spark
 
-import semistream as ss
-from semistream.stores.clustered_build import build
-from semistream.workloads.keys import zipf_keys
-
-MASTER_ROWS = 200_000
-MEMORY = 4 * 2**20
-BATCH = 5_000
-DRIFT_EVERY = 40  # batches between two changes of favourites
+SOAKS = {"engine": engine, "kills": kills, "spark": spark}
 
 
-def stream(random: np.random.Generator) -> Iterator[pa.RecordBatch]:
-    shift = 0
-    while True:
-        shift += MASTER_ROWS // 7
-        for _ in range(DRIFT_EVERY):
-            keys = (zipf_keys(BATCH, MASTER_ROWS + 500, 1.0, random) * 31 + shift) % (MASTER_ROWS + 500)
-            yield pa.record_batch({"id": pa.array(keys, mask=random.random(BATCH) < 0.01)})
-
-
-def soak(algorithm: str, path: str, seconds: float) -> str:
-    """Run one algorithm; returns what went wrong, or nothing."""
-    resident: list[int] = []
-    pushed = out = 0
-    with ss.SemiStreamJoin(ss.master(path, key="id"), how="left", memory=MEMORY, algorithm=algorithm) as join:
-        end = time.monotonic() + seconds
-        for batch in stream(np.random.default_rng(1)):
-            pushed += batch.num_rows
-            for answers in join.push(batch):
-                out += answers.num_rows
-            join.check()
-            if join.stats.peak_bytes > MEMORY:
-                return f"held {join.stats.peak_bytes} bytes of {MEMORY}"
-            resident.append(resident_bytes())
-            if time.monotonic() > end:
-                break
-        out += sum(answers.num_rows for answers in join.drain())
-        loads = join.stats.loads
-    if out != pushed:
-        return f"{pushed} rows in, {out} out"
-    half = len(resident) // 2
-    growth = max(resident[half:]) - max(resident[: half or 1])
-    print(
-        f"{algorithm:20} {pushed:>12,} rows {loads:>10,} loads, resident {growth / 2**20:+.1f} MiB",
-        flush=True,
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.soak", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    return f"resident memory grew by {growth} bytes" if growth > MEMORY // 10 + 2**20 else ""
-
-
-def resident_bytes() -> int:
-    status = Path("/proc/self/status").read_text()
-    return int(next(line for line in status.splitlines() if line.startswith("VmRSS")).split()[1]) * 1024
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
-    parser.add_argument("algorithms", nargs="*", default=ss.algorithms())
-    parser.add_argument("--minutes", type=float, default=16.0)
-    options = parser.parse_args()
-    master = pa.table({"id": np.arange(MASTER_ROWS), "name": pa.array(["x" * 90] * MASTER_ROWS)})
+    chosen = parser.add_subparsers(dest="soak")
+    parsers = {}
+    for name, soak in SOAKS.items():
+        described = (soak.__doc__ or "").partition("\n")[0]
+        parsers[name] = chosen.add_parser(name, help=described, description=described)
+        soak.add_arguments(parsers[name])
+    given = parser.parse_args()
     failures = []
-    with tempfile.TemporaryDirectory() as folder:
-        path = str(Path(folder) / "master")
-        build(master, path, "id", page_rows=128).close()
-        for algorithm in options.algorithms:
-            failure = soak(algorithm, path, 60 * options.minutes / len(options.algorithms))
-            if failure:
-                failures.append(f"{algorithm}: {failure}")
+    for name in SOAKS if given.soak is None else (given.soak,):
+        options = parsers[name].parse_args([]) if given.soak is None else given
+        failures += [f"{name}: {failure}" for failure in SOAKS[name].run(options)]
     for failure in failures:
-        print(failure)
-    sys.exit(bool(failures))
+        print(f"FAILED {failure}")
+    return bool(failures)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

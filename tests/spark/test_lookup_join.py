@@ -54,7 +54,7 @@ def test_so_does_a_streaming_query(spark: SparkSession, tmp_path: Path, how: str
     )
     query.awaitTermination()
     assert len([p for p in query.recentProgress if p["numInputRows"]]) == 4
-    observed = [p["observedMetrics"]["lookup"] for p in query.recentProgress if p["numInputRows"]]
+    observed = [p["observedMetrics"]["lookup"]["counters"] for p in query.recentProgress if p["numInputRows"]]
     assert sum(metrics["rows_in"] for metrics in observed) == 2000
     assert all(0 < metrics["held_bytes"] <= 4 * 2**20 for metrics in observed)
     expected = events(spark).join(frame(spark, master), on="id", how=how)
@@ -108,7 +108,7 @@ def test_counters_of_a_batch_query(spark: SparkSession, tmp_path: Path) -> None:
         events(spark), on_disk(tmp_path / "master", table(duplicates=1)), how="left", observation=observation
     )
     assert joined.count() == 2000
-    told = observation.get
+    told = observation.get["counters"]
     assert told["rows_in"] == told["rows_out"] == 2000
     assert told["matched"] + told["unmatched"] + told["null_keys"] == 2000
     assert told["loads"] > 0

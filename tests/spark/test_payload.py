@@ -166,7 +166,7 @@ def test_a_stream_of_empty_batches(spark: SparkSession, tmp_path: Path, how: str
     )
     query.awaitTermination()
     assert spark.table(f"empty_{how}").count() == 0
-    told = [p["observedMetrics"]["lookup"] for p in query.recentProgress if p["observedMetrics"]]
+    told = [p["observedMetrics"]["lookup"]["counters"] for p in query.recentProgress if p["observedMetrics"]]
     assert all(metrics["rows_in"] in (0, None) for metrics in told)
 
 

@@ -53,7 +53,7 @@ def start(df: DataFrame, name: str, checkpoint: Path) -> StreamingQuery:
 
 def told(query: StreamingQuery, name: str) -> list[dict[str, Any]]:
     """The lookup's counters of every batch that had rows."""
-    return [p["observedMetrics"][name].asDict() for p in query.recentProgress if p["numInputRows"]]
+    return [p["observedMetrics"][name]["counters"] for p in query.recentProgress if p["numInputRows"]]
 
 
 def test_two_live_queries_stay_warm_side_by_side(spark: SparkSession, folder: Path, tmp_path: Path) -> None:
@@ -124,7 +124,7 @@ def test_lookups_made_anew_for_each_batch_stay_warm(
     def write(batch: DataFrame, number: int) -> None:
         observation = Observation()
         ss.lookup_join(batch, master, observation=observation).write.format("noop").mode("append").save()
-        loads.append(observation.get["loads"])
+        loads.append(observation.get["counters"]["loads"])
 
     query = (
         stream(spark, folder)

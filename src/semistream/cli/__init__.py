@@ -46,14 +46,6 @@ def algorithms(output: Output) -> None:
     output.table({"algorithm": name} for name in names())
 
 
-@command
-def demo(output: Output) -> None:
-    """Show a join at work."""
-    from semistream.cli.demo import run
-
-    run(output)
-
-
 # A command with options of its own has a file of its own, which registers it.
-from semistream.cli import calibrate, explain, figures, generate, index  # noqa: E402, F401
+from semistream.cli import calibrate, demo, explain, figures, generate, index  # noqa: E402, F401
 from semistream.cli import run as _run  # noqa: E402, F401

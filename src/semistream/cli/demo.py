@@ -1,151 +1,173 @@
-"""`semistream demo`: sales meet products, from a master on disk that is larger than the memory given.
-
-The inventory example of paper S2 (Fig. 1): each sale gets its product's surrogate key and supplier,
-and a total from its price. The master's columns are functions of its key, so every row that comes
-out is checked.
-"""
+"""`semistream demo`: sales meet products on their way to a little warehouse, which is checked as a whole."""
 
 from __future__ import annotations
 
+import os
+import shutil
+import sys
 import tempfile
-import time
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-from numpy.typing import NDArray
+import click
 
-import semistream as ss
-from semistream.budget import format_bytes
+from semistream.budget import format_bytes, parse_memory
+from semistream.cli import command
+from semistream.cli.live import BatchView
 from semistream.cli.output import Output, Scalar
-from semistream.stats import Stats
-from semistream.stores.clustered_build import ClusteredWriter
-from semistream.workloads.keys import zipf_keys
+from semistream.errors import ArgumentError
 
-PRODUCTS = 2_000_000
-SALES = 3_000_000
-BATCH = 50_000
-CHUNK = 100_000
-MEMORY = "64MiB"
-UNKNOWN_EVERY = 200  # one sale in so many names a product that the master doesn't have
-SEED = 20
+if TYPE_CHECKING:
+    from semistream.spark.demo import Comparison, Shop, Streamed
+    from semistream.spark.index import IndexReport
+    from semistream.spark.pipeline import BatchRecord
 
-SCHEMA = pa.schema(
-    {
-        "product_id": pa.int64(),
-        "surrogate_key": pa.int64(),
-        "product_name": pa.string(),
-        "sale_price": pa.float64(),
-        "supplier_id": pa.int32(),
-    }
-)
-
-Int64s = NDArray[np.int64]
+_LOG = "spark.log"
 
 
-def run(output: Output) -> None:
-    """Write the master, join the stream, say what happened."""
-    with tempfile.TemporaryDirectory(prefix="semistream-demo-") as folder:
-        path = Path(folder) / "products"
-        output.note(f"Writing a master of {PRODUCTS:,} products to disk, sorted by product_id ...")
-        size = write_products(path)
-        output.note(f"  {format_bytes(size)}; the join gets {MEMORY}.")
-        output.note(f"Joining {SALES:,} sales with it, keys by Zipf's law, {BATCH:,} rows a batch ...")
-        began = time.perf_counter()
-        stats, sample = join_sales(path, output)
-        seconds = time.perf_counter() - began
-    output.facts(summary(stats, size, seconds))
-    for row in sample.to_pylist():
-        output.note(f"  {row}")
-    output.note("Every row was compared with what its key says it must be: all are right.")
-    output.note("Next: `semistream algorithms` lists the family; README.md shows the six lines of code.")
+@command
+@click.option("--products", type=click.IntRange(min=1), help="In the master; 2,000,000 unless given.")
+@click.option("--quick", is_flag=True, help="Little of everything, in half a minute: its ratio says little.")
+@click.option("--keep", type=click.Path(file_okay=False), help="A new folder for all of it, which stays.")
+def demo(output: Output, products: int | None, quick: bool, keep: str | None) -> None:
+    """Stream sales into a warehouse, past a master on disk.
+
+    The inventory sales of paper S2: sales (product_id, quantity, date) come in bursts, by Zipf's law. Each
+    meets its product, takes the warehouse's key in the place of product_id, and gets a supplier and a total.
+    Then every row is checked, and the same join is timed beside Spark's own. It takes about a minute and a
+    half, needs Java, and leaves nothing behind.
+    """
+    from semistream.spark import demo as example
+
+    scale = example.QUICK if quick else example.FULL
+    scale = scale if products is None else replace(scale, products=products)
+    with _folder(keep) as folder, ExitStack() as stack:
+        shop = example.Shop(folder, scale)
+        example.write_pipeline(shop)
+        output.note("Starting Spark ...")
+        with _standard_error_into(folder / _LOG):
+            spark = stack.enter_context(example.demo_session(shop))
+        master = example.write_products(spark, shop, output.note)
+        output.note(f"\nThe pipeline, {shop.file}:\n\n{shop.file.read_text()}")
+        output.note(f"{scale.sales:,} sales come, {scale.per_second:,} a second on average, in bursts ...")
+        with BatchView(output, "inventory sales") as view:
+            streamed = example.stream_sales(spark, shop, _nothing if output.as_json else view.show)
+        output.note("Checking every sale ...")
+        example.check_warehouse(shop)
+        output.note(
+            f"Timing lookup_join and Spark's own join, batches of {scale.compared_rows:,} sales ...\n"
+        )
+        compared = example.compare(spark, shop)
+        if output.as_json:
+            output.facts(_numbers(master, streamed, compared))
+            return
+        output.facts(_facts(master, streamed, compared))
+        output.note("\nFrom the warehouse:")
+        output.table(_shown(row) for row in example.some_rows(shop, 5))
+        output.note(_next_steps(shop, kept=keep is not None))
 
 
-def write_products(path: Path) -> int:
-    with ClusteredWriter(path, SCHEMA, "product_id") as writer:
-        for start in range(0, PRODUCTS, CHUNK):
-            writer.write(products_of(np.arange(start, start + CHUNK)))
-    return sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
-
-
-def products_of(keys: Int64s) -> pa.RecordBatch:
-    """The master's rows of these keys."""
-    names = pc.utf8_lpad(pa.array(keys).cast(pa.string()), 72, "·")
-    columns = [pa.array(keys), pa.array(keys * 13 + 5), names, pa.array(price_of(keys)), suppliers_of(keys)]
-    return pa.RecordBatch.from_arrays(columns, schema=SCHEMA)
-
-
-def price_of(keys: Int64s) -> NDArray[np.float64]:
-    return (keys % 5000) / 100 + 0.99
-
-
-def suppliers_of(keys: Int64s) -> pa.Array:
-    return pa.array((keys % 1009).astype(np.int32))
-
-
-def sales() -> Iterator[pa.RecordBatch]:
-    keys = zipf_keys(SALES, PRODUCTS, 1.0, SEED, scatter=SEED)
-    keys[::UNKNOWN_EVERY] += PRODUCTS
-    for start in range(0, SALES, BATCH):
-        part = keys[start : start + BATCH]
-        yield pa.record_batch({"product_id": part, "quantity": (part % 7 + 1).astype(np.int32)})
-
-
-def join_sales(path: Path, output: Output) -> tuple[Stats, pa.Table]:
-    """Push every batch, check every answer; the first few rows come back as a sample."""
-    columns = ["surrogate_key", "supplier_id", "sale_price"]
-    sample: list[pa.Table] = []
-    products = ss.master(str(path), key="product_id")
-    with ss.SemiStreamJoin(products, how="left", columns=columns, memory=MEMORY) as join:
-        began = time.perf_counter()
-        for number, batch in enumerate(sales(), start=1):
-            for answers in join.push(batch):
-                sample.append(with_total(answers).slice(0, 1))
-            if number % 10 == 0:
-                output.note(progress(join.stats, time.perf_counter() - began))
-        for answers in join.drain():
-            sample.append(with_total(answers).slice(0, 1))
-        stats = join.stats
-    return stats, pa.concat_tables(sample[::40][:5])
-
-
-def with_total(answers: pa.RecordBatch) -> pa.Table:
-    """Check answers against their keys, and derive the warehouse's total."""
-    keys = answers.column("product_id").to_numpy()
-    known = keys < PRODUCTS
-    if not np.array_equal(answers.column("surrogate_key").is_valid().to_numpy(zero_copy_only=False), known):
-        raise AssertionError("a sale has no product although the master has it, or the other way round")
-    found = answers.filter(pa.array(known))
-    expected = products_of(keys[known])
-    for name in ("surrogate_key", "supplier_id", "sale_price"):
-        if not found.column(name).equals(expected.column(name)):
-            raise AssertionError(f"column {name} isn't that of the sale's product")
-    table = pa.Table.from_batches([answers])
-    return table.append_column("total", pc.multiply(table["quantity"], table["sale_price"]))
-
-
-def progress(stats: Stats, seconds: float) -> str:
-    return (
-        f"  {stats.rows_in:>9,} sales  {stats.rows_in / seconds:>9,.0f} rows/s  "
-        f"hits {stats.cache_hits / max(1, stats.rows_in):.0%}  loads {stats.loads:,}  "
-        f"waiting {stats.pending_rows:,}  held {format_bytes(stats.held_total)}"
-    )
-
-
-def summary(stats: Stats, size: int, seconds: float) -> dict[str, Scalar]:
-    by_row = size / PRODUCTS
+def _numbers(master: IndexReport, streamed: Streamed, compared: Comparison) -> dict[str, Scalar]:
+    """For programs. Every sale has been checked by now."""
+    summary = streamed.summary
     return {
-        "sales": stats.rows_in,
-        "rows out": stats.rows_out,
-        "without a product": stats.unmatched,
-        "rows/s": round(stats.rows_in / seconds),
-        "answered from the cache": f"{stats.cache_hits / stats.rows_in:.1%}",
-        "page loads": stats.loads,
-        "sales answered per load": round(stats.rows_in / max(1, stats.loads), 1),
-        "read from the master": format_bytes(stats.bytes_read),
-        "a full scan per batch would read": format_bytes(by_row * PRODUCTS * (SALES // BATCH)),
-        "memory given": format_bytes(stats.memory_limit),
-        "memory held at most": format_bytes(stats.peak_bytes),
+        "sales": summary.rows_in,
+        "warehouse_rows": summary.rows_out,
+        "quarantined": summary.quarantined,
+        "batches": summary.batches,
+        "seconds": round(summary.seconds, 3),
+        "hit_ratio": summary.as_dict()["hit_ratio"],
+        "loads": summary.loads,
+        "bytes_read": summary.bytes_read,
+        "held_bytes": streamed.held_bytes,
+        "master_rows": master.rows,
+        "master_bytes": master.bytes,
+        "compared_batch_rows": compared.batch_rows,
+        "lookup_join_seconds": round(compared.lookup_seconds, 3),
+        "spark_join_seconds": round(compared.spark_seconds, 3),
+        "times_as_fast": round(compared.ratio, 2),
     }
+
+
+def _facts(master: IndexReport, streamed: Streamed, compared: Comparison) -> dict[str, Scalar]:
+    """For people."""
+    from semistream.spark.demo import MEMORY
+
+    summary = streamed.summary
+    return {
+        "sales": f"{summary.rows_in:,} in {summary.seconds:.0f} s, all of them checked",
+        "batches": f"{summary.batches}, of {streamed.smallest_batch:,} to {streamed.largest_batch:,} sales",
+        "into the warehouse": summary.rows_out,
+        "quarantined": f"{summary.quarantined:,}, of products that nobody knows",
+        "master": f"{master.rows:,} products, {format_bytes(master.bytes)} on disk",
+        "memory of a worker": f"{format_bytes(streamed.held_bytes)} held, "
+        f"{format_bytes(parse_memory(MEMORY))} given",
+        "answered from it": f"{summary.as_dict()['hit_ratio']:.1%} of the sales",
+        "loads for the others": f"{summary.loads:,}, {format_bytes(summary.bytes_read)} read; "
+        f"a scan per batch is {format_bytes(master.bytes * summary.batches)}",
+        f"{compared.batch_rows:,} with lookup_join": f"{compared.lookup_seconds:.2f} s",
+        f"{compared.batch_rows:,} with Spark's own": f"{compared.spark_seconds:.2f} s, "
+        f"{compared.ratio:.1f} times as long",
+    }
+
+
+def _shown(row: dict[str, Any]) -> dict[str, Scalar]:
+    """A row of the warehouse: numbers of a key have no thousands."""
+    return {
+        **{name: str(value) for name, value in row.items()},
+        "date": row["date"].strftime("%Y-%m-%d %H:%M:%S"),
+        "total": f"{row['total']:.2f}",
+    }
+
+
+def _next_steps(shop: Shop, *, kept: bool) -> str:
+    called = "semistream"
+    if shutil.which(called) is None:  # not on the PATH: beside this interpreter
+        called = os.path.relpath(Path(sys.executable).with_name(called))
+    if kept:
+        file = os.path.relpath(shop.file)
+        again = f"{called} run {file}\n    goes on where it ended, once `rows` in it is raised"
+    else:
+        again = f"{called} demo --keep shop\n    keeps the master, the pipeline file and the warehouse"
+    return f"""
+Next:
+  {again}
+  {called} demo --products 20000000
+    a master ten times as large, which Spark's own join reads in each batch;
+    some minutes, and 3 GB in the temporary folder
+  README.md, docs/guide/
+    from your own stream and your own table to a sink, in six lines"""
+
+
+def _nothing(record: BatchRecord) -> None:
+    """Of a batch, a program that waits for the one answer hears nothing."""
+
+
+@contextmanager
+def _folder(keep: str | None) -> Iterator[Path]:
+    """A new folder: the one asked for, or one that goes again."""
+    if keep is None:
+        with tempfile.TemporaryDirectory(prefix="semistream-demo-") as folder:
+            yield Path(folder)
+        return
+    kept = Path(keep).absolute()
+    if kept.exists() and any(kept.iterdir()):
+        raise ArgumentError(f"--keep: {keep} holds files already: give one that is new or empty")
+    kept.mkdir(parents=True, exist_ok=True)
+    yield kept
+
+
+@contextmanager
+def _standard_error_into(file: Path) -> Iterator[None]:
+    """What processes that are started in this block write there, now and later."""
+    kept = os.dup(2)
+    with file.open("wb") as log:
+        os.dup2(log.fileno(), 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)

@@ -86,19 +86,13 @@ def explain(
     if stream is not None and spark is None:
         explanation = ss.explain(_schema_of(stream), master, **arguments)
     else:
-        from pyspark.sql import SparkSession
+        from semistream.spark.session import session_for
 
-        from semistream.spark.session import session
-
-        found_one = SparkSession.getActiveSession() is not None
-        active = session("semistream explain", master=spark or "local[1]", config=pairs("--conf", conf))
-        try:
+        settings = pairs("--conf", conf)
+        with session_for("semistream explain", master=spark or "local[1]", config=settings) as active:
             columns_of = _spark_schema(_schema_of(stream)) if stream is not None else str(schema)
             df = active.createDataFrame([], columns_of)
             explanation = ss.explain(df if spark is not None else df.schema, master, **arguments)
-        finally:
-            if not found_one:
-                active.stop()
     output.report(str(explanation), explanation.as_dict())
 
 

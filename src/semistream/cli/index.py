@@ -71,39 +71,33 @@ def index(
     the copy that it has open. Values of the form ${NAME} come from the environment, so that no
     password has to stand in a command.
     """
-    from pyspark.errors import PySparkException
-    from pyspark.sql import SparkSession
-
     from semistream.spark.index import build_index
-    from semistream.spark.session import session
+    from semistream.spark.pipeline.analysis import SPARK_ERRORS
+    from semistream.spark.session import session_for
 
     settings = pairs("--option", option), pairs("--sample-option", sample_option), pairs("--conf", conf)
     size = parse_memory(page_bytes)
-    found_one = SparkSession.getActiveSession() is not None
-    spark = session("semistream index", master=master, config=settings[2])
-    try:
-        df = load(spark, source, source_format, settings[0], schema)
-        if columns is not None:
-            kept = [name.strip() for name in columns.split(",")]
-            df = df.select(*(_quoted(name) for name in dict.fromkeys([*key, *kept])))
-        seen = None if sample is None else load(spark, sample, sample_format, settings[1], None)
-        report = build_index(
-            df,
-            path,
-            key,
-            order=order,
-            sample=seen,
-            sample_key=sample_key or None,
-            page_bytes=size,
-            partitions=partitions,
-            progress=output.note,
-        )
-    except PySparkException as error:
-        said = without_values(first_line(error), [*option, *sample_option, *conf])
-        raise StoreError(f"Spark couldn't index {source}: {said}") from error
-    finally:
-        if not found_one:
-            spark.stop()
+    with session_for("semistream index", master=master, config=settings[2]) as spark:
+        try:
+            df = load(spark, source, source_format, settings[0], schema)
+            if columns is not None:
+                kept = [name.strip() for name in columns.split(",")]
+                df = df.select(*(_quoted(name) for name in dict.fromkeys([*key, *kept])))
+            seen = None if sample is None else load(spark, sample, sample_format, settings[1], None)
+            report = build_index(
+                df,
+                path,
+                key,
+                order=order,
+                sample=seen,
+                sample_key=sample_key or None,
+                page_bytes=size,
+                partitions=partitions,
+                progress=output.note,
+            )
+        except SPARK_ERRORS as error:
+            said = without_values(first_line(error), [*option, *sample_option, *conf])
+            raise StoreError(f"Spark couldn't index {source}: {said}") from error
     output.facts({"path": path, **asdict(report)})
     named = key[0] if len(key) == 1 else list(key)
     output.note(f"Next: semistream.master({path!r}, key={named!r})")

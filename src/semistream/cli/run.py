@@ -30,18 +30,14 @@ def run(output: Output, file: str, check: bool, master: str | None, conf: tuple[
     after the current batch, a second one at once; the next run goes on from the checkpoint. With --json
     there is a line for each batch, and one for the whole.
     """
-    from pyspark.sql import SparkSession
-
     from semistream.spark.pipeline import Stopping, build_pipeline, read_pipeline, run_pipeline
     from semistream.spark.pipeline.explaining import explanation, session_settings
-    from semistream.spark.session import session
+    from semistream.spark.session import session_for
 
     pipeline = read_pipeline(file)
-    settings = pairs("--conf", conf)
-    found_one = SparkSession.getActiveSession() is not None
+    settings = session_settings(pipeline, pairs("--conf", conf))
     stopping = Stopping()
-    spark = session(pipeline.name, master=master, config=session_settings(pipeline, settings))
-    try:
+    with session_for(pipeline.name, master=master, config=settings) as spark:
         built = build_pipeline(spark, pipeline)
         if check:
             output.facts(explanation(built))
@@ -53,9 +49,6 @@ def run(output: Output, file: str, check: bool, master: str | None, conf: tuple[
         output.line(summary.as_dict(), None)
         if not output.as_json:
             output.facts(summary_facts(summary))
-    finally:
-        if not found_one:
-            spark.stop()
 
 
 @contextmanager

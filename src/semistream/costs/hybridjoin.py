@@ -5,9 +5,10 @@
     w, S3 Eq. 2:        w = k h_S d / R_t, with k = 1.36 measured
     rate, S3 Eq. 4:     mu = w / c_loop
 
-Doubtful: k is what a run of some six queue lengths gives; in steady state it is nearly 2, and falls
-below where pages are loaded for less than a few rows. Deriving w from h_S d e / R_t, as S3 does on the
-way, would give no matches at all on uniform keys. Finding the page isn't charged.
+Doubtful: k is what a run of some six queue lengths gives; in steady state it is nearly 2, somewhat less
+where one partition gets a large share of the stream, and falls where loads answer a few rows only.
+Deriving w from h_S d e / R_t, as S3 does on the way, would give no matches at all on uniform keys. Finding
+the page isn't charged.
 
 Corrected: w of the renewal model (`costs.renewal`, `costs.steady`); the directory is charged.
 """

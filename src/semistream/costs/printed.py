@@ -77,8 +77,14 @@ def iteration(
 
 
 def per_row(matches: float, hits: float, io: float, cpu: float, memory_bytes: float) -> Prediction:
-    """One iteration's cost, spread over the rows it answers: matches (w or w_S) and hits (w_N)."""
+    """One iteration's cost, spread over the rows it answers: matches (w or w_S) and hits (w_N).
+
+    S1 Eq. 6 has none at all where a single partition is left: then a row costs without end.
+    """
     rows = matches + hits
+    if not rows > 0:
+        endless = float("inf")
+        return Prediction(0.0, 0.0, endless, endless, endless, endless, memory_bytes)
     return Prediction(
         rows_per_load=rows,
         hit_ratio=hits / rows,

@@ -26,8 +26,8 @@ def figures(ids: Iterable[str] = ()) -> list[Figure]:
     unknown = [name for name in wanted if not any(name in (one.id, one.paper.lower()) for one in FIGURES)]
     if unknown:
         raise ArgumentError(
-            f"there is no figure {', '.join(map(repr, unknown))}; there are s1 to s5 (all of a paper) and "
-            f"{', '.join(one.id for one in FIGURES)}"
+            f"there is no figure {', '.join(map(repr, unknown))}: give s1 to s5 for all of a paper, or what "
+            "`semistream figures --list` shows, such as s3-fig-6"
         )
     return [one for one in FIGURES if not wanted or one.id in wanted or one.paper.lower() in wanted]
 

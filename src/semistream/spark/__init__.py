@@ -10,5 +10,5 @@ try:
     import pyspark  # noqa: F401
 except ImportError as error:
     raise MissingDependencyError(
-        "lookup_join needs PySpark, which isn't installed: pip install 'semistream[spark]'"
+        "semistream on Spark needs PySpark, which isn't installed: pip install 'semistream[spark]'"
     ) from error

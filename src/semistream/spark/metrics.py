@@ -22,7 +22,7 @@ from pyspark.sql.streaming.listener import (
     StreamingQueryListener,
 )
 
-from semistream.spark.counters import MOSTS, SUMS
+from semistream.spark.counters import MOSTS, OBSERVED, SUMS
 
 PREFIX = "semistream"
 _LOG = logging.getLogger(PREFIX)
@@ -85,8 +85,9 @@ def records(progress: Any) -> list[LookupRecord]:
         return []
     told = plain_progress(progress)
     found = []
-    for name, values in told["observedMetrics"].items():
-        if not set(SUMS) <= set(values):
+    for name, observed in told["observedMetrics"].items():
+        values = observed.get(OBSERVED)
+        if not isinstance(values, dict) or not set(SUMS) <= set(values):
             continue
         counted = {name: int(values.get(name) or 0) for name in (*SUMS, *MOSTS)}
         found.append(
@@ -153,12 +154,18 @@ class LookupListener(StreamingQueryListener):
         return prometheus(list(self.latest.values()))
 
 
-def _by_name(row: Any) -> dict[str, Any]:
-    values = row.asDict() if hasattr(row, "asDict") else dict(row)
-    if set(values) != {"values", "schema"}:
-        return values
-    names = [field["name"] for field in values["schema"]["fields"]]
-    return dict(zip(names, values["values"], strict=True))
+def _by_name(row: Any, schema: Any = None) -> Any:
+    """A row, and the rows in it, as dictionaries."""
+    if hasattr(row, "asDict"):
+        return row.asDict(recursive=True)
+    if isinstance(row, dict) and set(row) == {"values", "schema"}:
+        return _by_name(row["values"], row["schema"])
+    if schema is None or not isinstance(row, list):
+        return row
+    return {
+        field["name"]: _by_name(value, field["type"] if isinstance(field["type"], dict) else None)
+        for field, value in zip(schema["fields"], row, strict=True)
+    }
 
 
 def _escaped(value: str) -> str:

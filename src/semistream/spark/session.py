@@ -9,15 +9,20 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
+from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
+
+from semistream.errors import MissingDependencyError
 
 _QUIET = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "UTC",
 }
+_BROKEN = ("Py4JError", "Py4JNetworkError")  # by their names: a client of Spark Connect needs no Py4J
 
 
 def session(
@@ -48,4 +53,40 @@ def session(
         if re.match(r"local(-cluster)?(\[|$)", master):  # one machine: nobody else has to reach the driver
             builder = builder.config("spark.driver.host", "127.0.0.1")
             builder = builder.config("spark.driver.bindAddress", "127.0.0.1")
-    return builder.getOrCreate()
+    try:
+        return builder.getOrCreate()
+    except PySparkRuntimeError as error:
+        if error.getCondition() != "JAVA_GATEWAY_EXITED":
+            raise
+        raise MissingDependencyError(
+            "Spark can't start Java: install a Java runtime, 17 or 21 (on Debian and Ubuntu the package "
+            "openjdk-17-jre-headless), and let the PATH or JAVA_HOME lead to it"
+        ) from error
+
+
+@contextmanager
+def session_for(
+    app_name: str, *, master: str | None = None, config: Mapping[str, str] | None = None
+) -> Iterator[SparkSession]:
+    """`session` for a block; a new one ends with the block."""
+    found_one = SparkSession.getActiveSession() is not None
+    spark = session(app_name, master=master, config=config)
+    try:
+        yield spark
+    finally:
+        if not found_one:
+            stop(spark)
+
+
+def stop(spark: SparkSession) -> None:
+    """End a session of our own. Where Spark's process is gone already, that is no error."""
+    try:
+        spark.stop()
+    except Exception as error:
+        if not is_gone(error):
+            raise
+
+
+def is_gone(error: Exception) -> bool:
+    """Whether no answer comes from Spark any more. An error of Spark's own would be a `Py4JJavaError`."""
+    return isinstance(error, ConnectionRefusedError) or type(error).__name__ in _BROKEN

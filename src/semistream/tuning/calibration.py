@@ -111,7 +111,8 @@ def calibrate(
 ) -> Calibration:
     """Measure units and loads.
 
-    pages: sizes of a load, in pages of the store; the whole master where it has fewer. repeats: of every measurement.
+    pages: sizes of a load, in pages of the store; the whole master where it has fewer.
+    repeats: of every measurement.
     """
     if repeats < 1 or not pages or min(pages) < 1:
         raise ArgumentError(

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from semistream.algorithms import names
-from semistream.experiments import catalogue, runner
+from semistream.experiments import catalogue, report, runner
 from semistream.experiments.claims.catalogue import CLAIMS
 from semistream.experiments.claims.claim import Verdict
 from semistream.experiments.claims.evidence import Evidence
@@ -70,6 +70,15 @@ def verdicts(evidence: Evidence) -> Verdicts:
 
 def test_what_the_papers_say_of_memory_is_reproduced(honest: Verdicts) -> None:
     assert honest == EXPECTED
+
+
+def test_their_report_is_built(ran: Ran, figures: list[Figure], honest: Verdicts) -> None:
+    """Where it can be looked at after the tests."""
+    path = Path(__file__).parents[3] / "build" / "papers.html"
+    found = report.write(path, figures, ran(SCALE))
+    told = {claim.id: finding.verdict for judged in found.values() for claim, finding in judged}
+    assert {name: told[name] for name in JUDGED} == honest
+    assert all(f'id="{figure.id}"' in path.read_text() for figure in figures)
 
 
 @pytest.mark.parametrize(

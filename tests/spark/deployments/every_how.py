@@ -65,7 +65,7 @@ def run(spark: SparkSession, folder: Path) -> dict[str, Any]:
         observation = Observation(NAME)
         joined = ss.lookup_join(batch, master, how=how, memory=MEMORY, observation=observation)
         joined.write.parquet(str(folder / "batch" / how))
-        told["batch"][how] = observation.get
+        told["batch"][how] = observation.get["counters"].asDict()
     for how, query in queries.items():
         query.awaitTermination()
         told["streaming"][how] = [

@@ -76,13 +76,13 @@ def run(spark: SparkSession, folder: Path) -> dict[str, Any]:
 
 def refusal(master: ss.Master) -> str:
     """What a session says whose workers have too little."""
-    spark = session("too-little", master="local[1]", config={"spark.executor.pyspark.memory": "768m"})
-    df = spark.range(3)
-    try:
-        ss.lookup_join(df, master)
-    except BudgetError as error:
-        return str(error)
-    return "nothing"
+    too_little = {"spark.executor.pyspark.memory": "768m"}
+    with session("semistream-tests", master="local[1]", config=too_little) as spark:
+        try:
+            ss.lookup_join(spark.range(3), master)
+        except BudgetError as error:
+            return str(error)
+    return "it refused nothing"
 
 
 def wrong_rows(folder: Path) -> int:

@@ -40,26 +40,25 @@ def places(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 def main(shared: Path, executors: Path) -> None:
     elsewhere = {"HOME": executors / "home", "TMPDIR": executors / "temporary"}
-    spark = session(
+    with session(
         "quick start",
         master="local-cluster[2,1,1024]",
         config={f"spark.executorEnv.{name}": str(folder) for name, folder in elsewhere.items()},
-    )
-    products = ss.master(shared / "products", key="product_id")
-    orders = spark.readStream.schema("product_id long, order_id long").parquet(str(shared / "orders"))
-    enriched = ss.lookup_join(orders, products, on="product_id", how="left", memory="64MiB")
-    query = (
-        enriched.writeStream.format("parquet")
-        .option("path", str(shared / "enriched"))
-        .option("checkpointLocation", str(shared / "checkpoint"))
-        .trigger(availableNow=True)
-        .start()
-    )
-    query.awaitTermination()
-    workers = spark.range(0, 8, 1, 8).mapInArrow(places, "place string").collect()
+    ) as spark:
+        products = ss.master(shared / "products", key="product_id")
+        orders = spark.readStream.schema("product_id long, order_id long").parquet(str(shared / "orders"))
+        enriched = ss.lookup_join(orders, products, on="product_id", how="left", memory="64MiB")
+        query = (
+            enriched.writeStream.format("parquet")
+            .option("path", str(shared / "enriched"))
+            .option("checkpointLocation", str(shared / "checkpoint"))
+            .trigger(availableNow=True)
+            .start()
+        )
+        query.awaitTermination()
+        workers = spark.range(0, 8, 1, 8).mapInArrow(places, "place string").collect()
     told = {"driver": place(), "workers": [json.loads(row["place"]) for row in workers]}
     (shared / "told.json").write_text(json.dumps(told))
-    spark.stop()
 
 
 if __name__ == "__main__":

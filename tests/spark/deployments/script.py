@@ -27,12 +27,11 @@ def main() -> None:
     parser.add_argument("--set", action="append", default=[])
     options = parser.parse_args()
     given = dict(text.split("=", 1) for text in options.set)
-    spark = session("semistream-tests", master=options.spark_master, config={**_SETTINGS, **given})
     told = {}
-    for name in options.parts:
-        part = import_module(f"tests.spark.deployments.{name}")
-        told[name] = part.run(spark, options.folder / name)
-    spark.stop()  # that a part may have done already
+    with session("semistream-tests", master=options.spark_master, config={**_SETTINGS, **given}) as spark:
+        for name in options.parts:
+            part = import_module(f"tests.spark.deployments.{name}")
+            told[name] = part.run(spark, options.folder / name)
     (options.folder / TOLD).write_text(json.dumps(told))
 
 

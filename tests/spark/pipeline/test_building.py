@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import sqlite3
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
 from semistream.errors import PipelineError
 from semistream.spark.pipeline import build_pipeline, read_pipeline
 from semistream.spark.pipeline.explaining import explanation
+from semistream.stores.clustered_build import build
 from tests.spark.pipeline.world import World
 
 pytestmark = pytest.mark.xdist_group("spark")
@@ -21,6 +24,13 @@ MISTAKES = {
     "no such folder": ('path = "web"', 'path = "wep"', '[[source]] 1 "web", path: ', "/wep"),
     "path missing": ('path = "web"\n', "", '[[source]] 1 "web", path: is missing'),
     "schema missing": (WEB, 'path = "web"', '[[source]] 1 "web", schema: is missing'),
+    "unknown option of a generator": (
+        f'"json"\n{WEB}\noptions = {{ maxFilesPerTrigger = 1 }}',
+        '"semistream-zipf"\noptions = { kees = 10 }',
+        '[[source]] 1 "web", options: ',
+        "'kees'",
+    ),
+    "a format that needs a package": ('format = "json"', 'format = "kafka"', '[[source]] 1 "web", format: '),
     "no schema": ("sale long,", "sale lang,", '[[source]] 1 "web", schema: ', "LANG"),
     "unknown column in a source": (
         'quantity = "quantity"',
@@ -127,6 +137,21 @@ MISTAKES = {
         'format = "sql"\nurl = "oracle://localhost/w"\ntable = "t"',
         "[sink], url: names no database",
     ),
+    "unknown column that says which row wins": (
+        SINK,
+        'format = "sql"\nurl = "sqlite:///w.db"\ntable = "t"\nkey = "sale_id"\nlatest = "soldat"',
+        "[sink], latest: 'soldat' is no column of the output",
+    ),
+    "a secret that nobody gave": (
+        SINK,
+        'format = "sql"\nurl = "postgresql://me:${NOBODY_GAVE_THIS}@127.0.0.1/w"\ntable = "t"',
+        "[sink], url: ${NOBODY_GAVE_THIS} isn't set in the environment",
+    ),
+    "a database that isn't there": (
+        SINK,
+        'format = "sql"\nurl = "postgresql://me@127.0.0.1:1/w"\ntable = "t"',
+        "[sink], url: PostgreSQL: ",
+    ),
     "a sink that is a file": (
         SINK,
         'format = "parquet"\npath = "pipeline.toml"',
@@ -156,6 +181,22 @@ MISTAKES = {
         "[sink], path: ",
         "holds",
     ),
+    "a table that is none": (
+        SINK,
+        'format = "delta"\npath = "masters/web"',
+        "[sink], path: ",
+        "holds something that is no Delta table",
+    ),
+    "a column that the sink calls its own": (
+        "[columns]",
+        '[columns]\nsemistream_batch = "1"',
+        "[sink], path: column 'semistream_batch' is the name under which batches lie",
+    ),
+    "a derived column of ours": (
+        "[columns]",
+        '[columns]\n__semistream_x = "1"',
+        "[columns], __semistream_x: names that begin with",
+    ),
     "a type that the sink hasn't": (
         'total = "cast(quantity * price as double)"\n\n[sink]\n' + SINK,
         'parts = "array(quantity)"\n\n[sink]\nformat = "sql"\nurl = "sqlite:///w.db"\ntable = "t"',
@@ -172,6 +213,11 @@ MISTAKES = {
         "[columns]",
         '[new_rows]\nkey = "product"\n[columns]',
         "[new_rows], key: 'product' doesn't go from the lookups to the sink",
+    ),
+    "key of new rows that is changed": (
+        "[columns]",
+        '[new_rows]\nkey = "quantity"\n[columns]\nquantity = "quantity + 1"',
+        "[new_rows], key: 'quantity' is changed by [columns]",
     ),
     "column of new rows": (
         "[columns]",
@@ -202,6 +248,45 @@ def test_a_mistake_is_named(spark: SparkSession, shared: World, mistake: str) ->
     assert str(shared.file) in str(raised.value)
     assert len(str(raised.value).splitlines()) == 1
     assert {path.name for path in shared.folder.iterdir()} == {"masters", "web", "shop", "pipeline.toml"}
+
+
+def test_a_column_that_the_quarantine_has(spark: SparkSession, tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.edit(
+        ('quantity = "quantity"', 'quarantine_reason = "quantity"'),
+        ('quantity = "pieces"', 'quarantine_reason = "pieces"'),
+        ("quantity * price", "quarantine_reason * price"),
+    )
+    with pytest.raises(PipelineError, match=r"\[quarantine\], path: a column is called 'quarantine_reason'"):
+        build_pipeline(spark, read_pipeline(world.file))
+
+
+def test_a_master_with_duplicates_that_may_have_none(spark: SparkSession, tmp_path: Path) -> None:
+    world = World(tmp_path)
+    twice = pa.table({"supplier_id": [1, 2, 2], "supplier_name": ["a", "b", "c"]})
+    build(twice, tmp_path / "masters" / "suppliers", "supplier_id").close()
+    world.edit(('key = "supplier_id"', 'key = "supplier_id"\nvalidate = "m:1"'))
+    with pytest.raises(PipelineError, match=r"\[\[lookup\]\] 3 \"suppliers\", on: .*\b2\b"):
+        build_pipeline(spark, read_pipeline(world.file))
+
+
+def test_a_table_that_does_not_fit(spark: SparkSession, tmp_path: Path) -> None:
+    from deltalake import DeltaTable, Field, Schema
+    from deltalake.schema import PrimitiveType
+
+    world = World(tmp_path)
+    DeltaTable.create(tmp_path / "delta", Schema([Field("sale_id", PrimitiveType("string"))]))
+    with sqlite3.connect(tmp_path / "w.db") as connection:
+        connection.execute("CREATE TABLE sales (sale_id INTEGER)")
+    sinks = {
+        'format = "delta"\npath = "delta"': r"\[sink\], path: column 'sale_id' is long here, and string",
+        'format = "sql"\nurl = "sqlite:///w.db"\ntable = "sales"': r"\[sink\], table: .* no column 'sold_at'",
+    }
+    text = world.file.read_text()
+    for sink, said in sinks.items():
+        world.write(text.replace(SINK, sink))
+        with pytest.raises(PipelineError, match=said):
+            build_pipeline(spark, read_pipeline(world.file))
 
 
 def test_the_whole_is_explained(spark: SparkSession, shared: World) -> None:

@@ -67,6 +67,12 @@ MISTAKES = {
         'columns = ["sale_id", "sale_id"]',
         "[dedupe], columns: names 'sale_id' twice",
     ),
+    "no name at all": ('columns = ["sale_id"]', "columns = []", "[dedupe], columns: is missing"),
+    "watermark of a wrong type": (
+        'watermark = { column = "sold_at", delay = "1 hour" }',
+        'watermark = "sold_at"',
+        "[dedupe], watermark: a text is no table",
+    ),
     "no watermark": (
         'watermark = { column = "sold_at", delay = "1 hour" }',
         "",
@@ -100,9 +106,24 @@ MISTAKES = {
         'algorithm = "fastest"',
         "algorithm: 'fastest' isn't known",
     ),
+    "unknown check": (
+        'unmatched = "drop"',
+        'validate = "1:1"',
+        "[[lookup]] 2 \"shop products\", validate: '1:1' isn't known: give 'm:1'",
+    ),
     "quarantine missing": ("[quarantine]", "[columns.quarantine]", "unmatched: 'quarantine' needs the table"),
     "unknown sink": (SINK, 'format = "parket"\npath = "x"', "[sink], format: ", "did you mean 'parquet'?"),
     "key of another sink": (SINK, f'{SINK}\nkey = "sale_id"', "[sink], key: is for a sink of format 'sql'"),
+    "path of a database": (
+        SINK,
+        sql_sink("sqlite:///w.db", 'path = "w"'),
+        "[sink], path: is for a sink of format 'parquet', not 'sql'",
+    ),
+    "database without a table": (
+        SINK,
+        'format = "sql"\nurl = "sqlite:///w.db"',
+        "[sink], table: is missing: give a text",
+    ),
     "latest without key": (
         SINK,
         sql_sink("sqlite:///w.db", 'latest = "sold_at"'),
@@ -156,6 +177,37 @@ def test_a_mistake_is_named(tmp_path: Path, mistake: str) -> None:
         assert part in message
     assert "sesame" not in message
     assert list(tmp_path.iterdir()) == [file]
+
+
+WHOLE_FILES = {
+    "no table": (b"", "the table [pipeline] is missing"),
+    "no source": (
+        b'[pipeline]\ncheckpoint = "c"\n[sink]\nformat = "parquet"\npath = "w"',
+        "the table [[source]] is missing: give at least one",
+    ),
+    "sources that are none": (b'source = [1]\n[pipeline]\ncheckpoint = "c"', "[[source]] 1: is no table"),
+    "no text": (b"\xff\xfe[pipeline]", "is no TOML: "),
+}
+
+
+@pytest.mark.parametrize("mistake", WHOLE_FILES)
+def test_a_mistake_of_the_whole_file(tmp_path: Path, mistake: str) -> None:
+    content, said = WHOLE_FILES[mistake]
+    file = tmp_path / "pipeline.toml"
+    file.write_bytes(content)
+    with pytest.raises(PipelineError) as raised:
+        read_pipeline(file)
+    assert f"{file}" in str(raised.value)
+    assert said in str(raised.value)
+
+
+def test_a_semi_join_concerns_all_sources(tmp_path: Path) -> None:
+    file = tmp_path / "pipeline.toml"
+    text = PIPELINE.replace('[quarantine]\npath = "state/quarantine"\n', "")
+    text = text.replace('unmatched = "quarantine"\n', "")
+    file.write_text(text.replace('unmatched = "drop"', 'how = "left_anti"'))
+    with pytest.raises(PipelineError, match=r"\[\[lookup\]\] 2 .*, how: 'left_anti' concerns all rows"):
+        read_pipeline(file)
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import sqlite3
 import threading
 import time
-from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
@@ -156,37 +154,6 @@ def test_corrupt_records_go_to_the_quarantine(spark: SparkSession, world: World)
     assert sorted(found) == sorted(expected)
 
 
-def test_a_master_that_disappears(spark: SparkSession, world: World) -> None:
-    masters, away = world.folder / "masters", world.folder / "away"
-
-    def disappear(built_before: Path) -> None:
-        shutil.move(built_before / "suppliers", away)
-
-    message = failed(spark, world, lambda: disappear(masters))
-    assert "masters/suppliers" in message
-    shutil.move(away, masters / "suppliers")
-    world.run(spark)
-    assert world.warehouse() == world.ask(WAREHOUSE_SQL)
-
-
-def test_a_master_that_turns_corrupt(spark: SparkSession, world: World) -> None:
-    files = [file for file in (world.folder / "masters" / "shop").rglob("*") if file.suffix == ".arrow"]
-    assert files
-    good = {file: file.read_bytes() for file in files}
-
-    def corrupt() -> None:
-        for file, content in good.items():
-            middle = len(content) // 2
-            file.write_bytes(content[: middle - 200] + b"\xff" * 400 + content[middle + 200 :])
-
-    message = failed(spark, world, corrupt)
-    assert "masters/shop" in message
-    for file, content in good.items():
-        file.write_bytes(content)
-    world.run(spark)
-    assert world.warehouse() == world.ask(WAREHOUSE_SQL)
-
-
 def test_a_sink_that_refuses(spark: SparkSession, world: World) -> None:
     """A row breaks a rule of the table; what was written stays, and the next run goes on without the rule."""
     sink = 'format = "sql"\nurl = "sqlite:///w.db"\ntable = "sales"\nkey = "sale_id"'
@@ -209,13 +176,10 @@ def test_a_sink_that_refuses(spark: SparkSession, world: World) -> None:
     assert found == [(row[0],) for row in world.ask(WAREHOUSE_SQL)]
 
 
-def failed(spark: SparkSession, world: World, meanwhile: object = None) -> str:
-    """The message of a run that fails; `meanwhile` happens between the checks and the start."""
-    built = build_pipeline(spark, read_pipeline(world.file))
-    if callable(meanwhile):
-        meanwhile()
+def failed(spark: SparkSession, world: World) -> str:
+    """The message of a run that fails."""
     with pytest.raises(SemiStreamError) as raised:
-        run_pipeline(spark, built, lambda record: None)
+        world.run(spark)
     message = str(raised.value)
     print(message)
     assert len(message.splitlines()) == 1

@@ -120,18 +120,23 @@ FROM products WHERE product_key IS NULL AND sale_id < 1000000 ORDER BY ALL"""
 class World:
     """A folder with sources, masters and a pipeline file."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, sales: int = SALES, files: int = FILES) -> None:
         self.folder = folder
+        folder.mkdir(exist_ok=True)
         self.file = folder / "pipeline.toml"
         self.write(PIPELINE)
         self._tables = masters()
         for name, (key, table) in self._tables.items():
             build(table, folder / "masters" / name, key, page_rows=16).close()
-        self.web = [web_sale(number) for number in range(SALES)]
-        self.shop = [shop_sale(number) for number in range(SALES)]
-        for part in range(FILES):
-            write_json(folder / "web" / f"{part}.json", twice(self.web[part::FILES]))
-            write_csv(folder / "shop" / f"{part}.csv", twice(self.shop[part::FILES]))
+        self.web = [web_sale(number) for number in range(sales)]
+        self.shop = [shop_sale(number) for number in range(sales)]
+        for part in range(files):
+            self.write_part(part, files)
+
+    def write_part(self, part: int, files: int) -> None:
+        """A file of each source."""
+        write_json(self.folder / "web" / f"{part}.json", twice(self.web[part::files]))
+        write_csv(self.folder / "shop" / f"{part}.csv", twice(self.shop[part::files]))
 
     def write(self, text: str) -> None:
         self.file.write_text(text)

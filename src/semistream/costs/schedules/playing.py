@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -37,6 +37,8 @@ class Schedule:
 
 def played(situation: Situation, schedule: Schedule) -> Counts:
     """The counts of one row, as a mean of repeats: short runs differ by several per cent."""
+    if schedule.front == loop.ROWS and not situation.cache_rows:
+        schedule = replace(schedule, front=loop.NO_FRONT)
     rows = situation.warm_up + situation.measured
     repeats = min(MOST_REPEATS, max(1, -(-ROWS // rows)))
     totals = np.zeros(3)

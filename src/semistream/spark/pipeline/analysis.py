@@ -11,6 +11,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from semistream.errors import SemiStreamError
+from semistream.spark.index import raised_by_worker
 from semistream.spark.pipeline.places import Place
 from semistream.spark.pipeline.secrets import without_values
 
@@ -38,7 +39,11 @@ def told(place: Place, key: str, work: Callable[[], T], *written: str) -> T:
 
 
 def first_sentence(error: Exception) -> str:
-    """What Spark says without its plan, its stack and its state code."""
+    """What Spark says without its plan, its stack and its state code; our own error where one of our parts
+    raised it in a worker."""
+    ours = raised_by_worker(error)
+    if ours is not None:
+        return str(ours)
     text = str(error)
     found = re.search(r"\[[A-Z][A-Z0-9_.]+\] [^\n]+", text)
     line = text.strip().partition("\n")[0] if found is None else found[0]

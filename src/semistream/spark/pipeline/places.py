@@ -178,5 +178,7 @@ def _shown(value: Any) -> str:
     """A value by its type where it may be long or secret."""
     if isinstance(value, bool | int | float):
         return repr(value).lower() if isinstance(value, bool) else repr(value)
-    kinds: dict[type[Any], str] = {str: "an empty text", list: "a list", dict: "a table"}
+    if isinstance(value, str):
+        return "a text" if value.strip() else "an empty text"
+    kinds: dict[type[Any], str] = {list: "a list", dict: "a table"}
     return kinds.get(type(value), type(value).__name__)

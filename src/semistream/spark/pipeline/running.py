@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,6 +20,7 @@ from semistream.spark.pipeline.progress import BatchRecord, batch_record
 Tell = Callable[[BatchRecord], None]
 
 _POLL_SECONDS = 0.1
+_ENDINGS: tuple[type[Exception], ...] = (*SPARK_ERRORS, ConnectionRefusedError)
 
 
 @dataclass
@@ -96,11 +98,12 @@ def run_pipeline(spark: SparkSession, built: Built, tell: Tell, stopping: Stoppi
         if not stopped:
             # Raises what the query ended with.
             query.awaitTermination()
-    except SPARK_ERRORS as error:
+    except _ENDINGS as error:
         raise failure(error, built.pipeline) from error
     finally:
-        if query.isActive:
-            query.stop()
+        with suppress(*_ENDINGS):  # of a Spark that is gone, there is nothing to stop
+            if query.isActive:
+                query.stop()
     _tell_new(query, seen, summary, tell)
     return summary.end(stopped)
 

@@ -110,7 +110,7 @@ def _schema(spark: SparkSession, source: Source) -> StructType | None:
 
 def _blamed(source: Source, said: str) -> str:
     """The key that most likely is wrong when a source can't be loaded."""
-    if "DATA_SOURCE_NOT_FOUND" in said:
+    if "DATA_SOURCE_NOT_" in said:  # found, or enabled: a package is missing
         return "format"
     if source.format in _FILES:
         return "path"

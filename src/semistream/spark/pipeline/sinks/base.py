@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
+
+from semistream.errors import SemiStreamError, StoreError
+
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,3 +49,16 @@ class Sink(Protocol):
     def known(self, asked: DataFrame) -> DataFrame | None:
         """Which of these keys the warehouse has, each once; None where it has no rows. The columns of `asked`
         are some of the warehouse's."""
+
+
+@contextmanager
+def refusals(path: str, *kinds: type[Exception]) -> Iterator[None]:
+    """What the file system has against it, or one of these kinds says, becomes a line that names the path."""
+    refused: tuple[type[Exception], ...] = (OSError, *kinds)
+    try:
+        yield
+    except SemiStreamError:
+        raise
+    except refused as error:
+        lines = [line.strip(" \t↳:") for line in _COLOURS.sub("", str(error)).splitlines()]
+        raise StoreError(f"{path} can't be written to: {': '.join(filter(None, lines))}") from error

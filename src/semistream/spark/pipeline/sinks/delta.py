@@ -24,7 +24,7 @@ from pyspark.sql.types import StructType
 
 from semistream.errors import MissingDependencyError
 from semistream.spark.pipeline.places import Place
-from semistream.spark.pipeline.sinks.base import BatchId
+from semistream.spark.pipeline.sinks.base import BatchId, refusals
 from semistream.spark.pipeline.sinks.parquet import check_folder, having
 
 if TYPE_CHECKING:
@@ -65,11 +65,14 @@ class DeltaSink:
 
     def write(self, df: DataFrame, batch: BatchId) -> None:
         from deltalake import CommitProperties, DeltaTable, Transaction
+        from deltalake.exceptions import DeltaError
         from deltalake.transaction import AddAction, RemoveAction
 
         table = self._table()
         if table is None:
-            table = DeltaTable.create(self.path, self._delta_schema(df.schema), mode="ignore")
+            schema = self._delta_schema(df.schema)
+            with refusals(self.path, DeltaError):
+                table = DeltaTable.create(self.path, schema, mode="ignore")
         written = df.mapInArrow(_writing(self.path, batch.label), _WRITTEN).collect()
         now = time.time_ns() // 1_000_000
         files: list[AddAction | RemoveAction] = [
@@ -78,7 +81,8 @@ class DeltaSink:
         ]
         if files:
             once = CommitProperties(app_transactions=[Transaction(batch.query, batch.number)])
-            table.create_write_transaction(files, "append", table.schema(), commit_properties=once)
+            with refusals(self.path, DeltaError):
+                table.create_write_transaction(files, "append", table.schema(), commit_properties=once)
 
     def known(self, asked: DataFrame) -> DataFrame | None:
         table = self._table()
@@ -91,11 +95,13 @@ class DeltaSink:
     def _table(self) -> DeltaTable | None:
         try:
             from deltalake import DeltaTable
+            from deltalake.exceptions import DeltaError
         except ImportError as error:
             raise MissingDependencyError(
                 "a delta sink needs deltalake, which isn't installed: pip install 'semistream[delta]'"
             ) from error
-        return DeltaTable(self.path) if DeltaTable.is_deltatable(self.path) else None
+        with refusals(self.path, DeltaError):
+            return DeltaTable(self.path) if DeltaTable.is_deltatable(self.path) else None
 
     def _delta_schema(self, schema: StructType) -> Any:
         from deltalake import Schema
@@ -142,14 +148,17 @@ def _writing(path: str, label: str) -> Callable[[Iterator[pa.RecordBatch]], Iter
                 if batch.num_rows == 0:
                     continue
                 if writer is None:
-                    writer = pq.ParquetWriter(os.path.join(path, name), batch.schema, compression="zstd")
+                    with refusals(path):
+                        writer = pq.ParquetWriter(os.path.join(path, name), batch.schema, compression="zstd")
                 group.append(batch)
                 rows += batch.num_rows
                 if sum(held.nbytes for held in group) >= _GROUP_BYTES:
-                    writer.write_table(pa.Table.from_batches(group))
+                    with refusals(path):
+                        writer.write_table(pa.Table.from_batches(group))
                     group = []
             if writer is not None and group:
-                writer.write_table(pa.Table.from_batches(group))
+                with refusals(path):
+                    writer.write_table(pa.Table.from_batches(group))
         finally:
             if writer is not None:
                 writer.close()

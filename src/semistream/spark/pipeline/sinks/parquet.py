@@ -20,7 +20,7 @@ from pyspark.sql.types import StructType
 
 from semistream.spark.pipeline.analysis import column
 from semistream.spark.pipeline.places import Place
-from semistream.spark.pipeline.sinks.base import BatchId
+from semistream.spark.pipeline.sinks.base import BatchId, refusals
 
 BATCH_COLUMN = "semistream_batch"
 
@@ -56,7 +56,9 @@ class ParquetSink:
         return self._final(batch).exists()
 
     def write(self, df: DataFrame, batch: BatchId) -> None:
-        self.publish(self.stage(df, batch), batch)
+        staged = self.stage(df, batch)
+        with refusals(self.path):
+            self.publish(staged, batch)
 
     def stage(self, df: DataFrame, batch: BatchId) -> Path:
         """Write the batch to where no reader looks."""

@@ -20,7 +20,6 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from semistream.errors import StoreError
-from semistream.spark.index import raised_by_worker
 from semistream.spark.pipeline.analysis import SPARK_ERRORS, first_sentence
 from semistream.spark.pipeline.file import INTERNAL
 from semistream.spark.pipeline.places import Place
@@ -58,8 +57,7 @@ class SqlSink:
         try:
             _asked(spark, self.url, look)
         except SPARK_ERRORS as error:
-            ours = raised_by_worker(error)
-            said = first_sentence(error) if ours is None else str(ours)
+            said = first_sentence(error)
             raise self.place.error("table" if "table" in said else "url", said) from None
 
     def resume(self, spark: SparkSession, batch: BatchId) -> bool:
