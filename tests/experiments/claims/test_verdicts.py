@@ -20,10 +20,11 @@ from semistream.experiments.results import Results
 pytestmark = pytest.mark.xdist_group("verdicts")
 
 SCALE = Scale("quick", 0.004, 1, partition_share=0.2)
-MEMORY_MB = (100, 250)  # with 50 MB P-CACHEJOIN gains no more than runs differ by
+MEMORY_MB = (50, 250)
 SWEEPS = ("s1-fig-6b", "s2-fig-3a", "s3-fig-7d")
-# Of the orders all but HYBRIDJOIN-PQ's lead over HYBRIDJOIN-L, which are level in frequency order.
-JUDGED = ("S1-8", "S2-1", "S3-10", *(f"O-{number}" for number in range(1, 13) if number != 5))
+# Of the orders not HYBRIDJOIN-PQ's lead over HYBRIDJOIN-L, which are level in frequency order, and not P-CACHEJOIN's
+# over CACHEJOIN: it saves the processor's time, and partitions of 170 rows leave the processor little to do.
+JUDGED = ("S1-8", "S2-1", "S3-10", *(f"O-{number}" for number in range(1, 13) if number not in (5, 10)))
 SHUFFLES = 12
 EXPECTED = {
     **dict.fromkeys(JUDGED, Verdict.REPRODUCED),
@@ -37,7 +38,7 @@ Ran = Callable[[Scale], Evidence]
 
 @pytest.fixture(scope="module")
 def figures() -> Iterator[list[Figure]]:
-    """The sweeps over memory, two values each."""
+    """The sweeps over memory, with its least and its most."""
     narrowed = [
         replace(one, x=replace(one.x, quick=MEMORY_MB)) if one.id in SWEEPS else one
         for one in catalogue.FIGURES
