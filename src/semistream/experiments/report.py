@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import base64
 import os
-import tempfile
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from html import escape
@@ -65,10 +64,9 @@ def write(path: Path, chosen: Sequence[Figure], evidence: Evidence) -> Mapping[s
         figures="".join(_figures(paper, chosen, evidence) for paper in CLAIMS),
     )
     path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".part")
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write(content)
-    os.replace(name, path)
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}.part")  # whoever reads `path` sees all of it
+    unfinished.write_text(content, encoding="utf-8")
+    os.replace(unfinished, path)
     return verdicts
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from semistream.algorithms import names
-from semistream.experiments import catalogue, runner
+from semistream.experiments import catalogue, report, runner
 from semistream.experiments.claims.catalogue import CLAIMS
 from semistream.experiments.claims.claim import Verdict
 from semistream.experiments.claims.evidence import Evidence
@@ -22,8 +22,9 @@ pytestmark = pytest.mark.xdist_group("verdicts")
 SCALE = Scale("quick", 0.004, 1, partition_share=0.2)
 MEMORY_MB = (50, 250)
 SWEEPS = ("s1-fig-6b", "s2-fig-3a", "s3-fig-7d")
-# Of the orders all but HYBRIDJOIN-PQ's lead over HYBRIDJOIN-L, which are level in frequency order.
-JUDGED = ("S1-8", "S2-1", "S3-10", *(f"O-{number}" for number in range(1, 13) if number != 5))
+# Of the orders not HYBRIDJOIN-PQ's lead over HYBRIDJOIN-L, which are level in frequency order, and not P-CACHEJOIN's
+# over CACHEJOIN: it saves the processor's time, and partitions of 170 rows leave the processor little to do.
+JUDGED = ("S1-8", "S2-1", "S3-10", *(f"O-{number}" for number in range(1, 13) if number not in (5, 10)))
 SHUFFLES = 12
 EXPECTED = {
     **dict.fromkeys(JUDGED, Verdict.REPRODUCED),
@@ -70,6 +71,15 @@ def verdicts(evidence: Evidence) -> Verdicts:
 
 def test_what_the_papers_say_of_memory_is_reproduced(honest: Verdicts) -> None:
     assert honest == EXPECTED
+
+
+def test_their_report_is_built(ran: Ran, figures: list[Figure], honest: Verdicts) -> None:
+    """Where it can be looked at after the tests."""
+    path = Path(__file__).parents[3] / "build" / "papers.html"
+    found = report.write(path, figures, ran(SCALE))
+    told = {claim.id: finding.verdict for judged in found.values() for claim, finding in judged}
+    assert {name: told[name] for name in JUDGED} == honest
+    assert all(f'id="{figure.id}"' in path.read_text() for figure in figures)
 
 
 @pytest.mark.parametrize(
