@@ -103,7 +103,7 @@ class Job:
         pages = np.unique(np.linspace(0, self.layout.pages - 1, PROBED_PAGES).astype(np.int64))
         runs = list(self.store.read(pages, self.read_columns))
         size = sum(run.bytes_read or int(run.batch.nbytes) for run in runs)
-        return size / max(1, sum(run.batch.num_rows for run in runs))
+        return float(size / max(1, sum(run.batch.num_rows for run in runs)))
 
     def join(self, settings: Settings, store: Store | None = None) -> SemiStreamJoin:
         """The join with these settings."""
