@@ -169,7 +169,7 @@ def _tuned(
     rows = rows or (WARM_UP + MEASURED) * plan.pending_rows
     if rows < LEAST_QUEUES * plan.pending_rows:
         raise ArgumentError(
-            f"rows={rows} is too short a stream to tell choices apart: {plan.pending_rows} of them could wait "
+            f"rows={rows} is too short a stream to tell choices apart: {plan.pending_rows} could wait "
             f"with the default settings; give at least {LEAST_QUEUES * plan.pending_rows}"
         )
     job = replace(
