@@ -16,7 +16,7 @@ from semistream.cli import main
 from semistream.workloads.keys import zipf_keys
 
 ROWS = 20_000
-QUICK = ["--memory", "2MiB", "--algorithm", "hybridjoin", "--rows", "3000"]
+QUICK = ["--memory", "2MiB", "--algorithm", "hybridjoin", "--rows", "100000", "--device", "hard-disk"]
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from semistream.workloads.keys import zipf_keys
 ROWS = 3000
 MEMORY = 200 << 10
 STREAM = pa.schema([("id", pa.int64()), ("row", pa.int64())])
-QUICK = {"rows": 2000, "device": HARD_DISK_2011, "stream": STREAM}
+QUICK: dict[str, Any] = {"rows": 4000, "device": HARD_DISK_2011, "stream": STREAM}
 
 
 def a_master() -> Master:
@@ -84,7 +84,7 @@ def test_given_settings_stay() -> None:
 def test_skew_from_a_sample(tmp_path: Any) -> None:
     path = tmp_path / "sample.parquet"
     pq.write_table(pa.Table.from_batches([a_stream(20_000)]), path)
-    tuned = tune(a_master(), MEMORY, algorithm="hybridjoin", sample=path, rows=2000)
+    tuned = tune(a_master(), MEMORY, algorithm="hybridjoin", sample=path, rows=5000)
     assert tuned.skew.exponent == pytest.approx(1.0, abs=0.03)
     assert tuned.skew.order == "frequency"
     assert tuned.job.stream.names == STREAM.names
@@ -117,6 +117,11 @@ def test_neighbours_stay_inside() -> None:
 def test_memory_that_is_too_small() -> None:
     with pytest.raises(BudgetError, match="needs at least"):
         tune(a_master(), "20KiB", exponent=1.0)
+
+
+def test_a_stream_that_would_all_wait() -> None:
+    with pytest.raises(ArgumentError, match="too short a stream to tell choices apart"):
+        tune(a_master(), MEMORY, algorithm="hybridjoin", exponent=1.0, rows=100)
 
 
 def test_unknown_skew() -> None:

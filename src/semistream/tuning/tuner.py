@@ -36,6 +36,7 @@ PLAYED_ROWS = 300_000_000  # that all played models together may take: half a mi
 LEAST_PLAYS = 6
 ROUNDS = 2  # of neighbours
 SHARE_STEP = 2.0  # of front to waiting rows, in a grid
+LEAST_QUEUES = 2  # of waiting rows that the stream has to be longer than
 WORTH_IT = 0.005  # a gain below it isn't one: the defaults stay
 
 
@@ -166,6 +167,11 @@ def _tuned(
 ) -> Tuned:
     plan = job.plan(dict(job.given))
     rows = rows or (WARM_UP + MEASURED) * plan.pending_rows
+    if rows < LEAST_QUEUES * plan.pending_rows:
+        raise ArgumentError(
+            f"rows={rows} is too short a stream to tell choices apart: {plan.pending_rows} could wait "
+            f"with the default settings; give at least {LEAST_QUEUES * plan.pending_rows}"
+        )
     job = replace(
         job,
         warm_up_rows=rows * WARM_UP // (WARM_UP + MEASURED),
