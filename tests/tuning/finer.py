@@ -22,7 +22,7 @@ from semistream.tuning.measuring import Trial
 
 STREAM = pa.schema([("k", pa.int64()), ("s", pa.int64())])
 FINER = 10
-FINER_SHARES = tuple(float(share) for share in np.linspace(0.02, 0.9, 45))
+FINER_SHARES = tuple(float(share) for share in np.linspace(0.02, 0.9, 60))
 PRUNED_ABOVE = 1.5  # times the best in closed form: places further off are left out, for time
 BEST_OF_GRID = 4
 FRESH = 1000  # seeds from here on belong to nobody's search

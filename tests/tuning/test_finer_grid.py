@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import pytest
-from _pytest.mark import ParameterSet
 
 from semistream.tuning.choices import grid
 from tests.tuning.finer import FINER, Workload, compared, finer_grid
@@ -19,13 +18,19 @@ BEYOND = {
 }
 
 
-def held_out(workload: Workload) -> ParameterSet:
-    reason = BEYOND.get(workload.name)
-    marks = [pytest.mark.xfail(strict=True, reason=reason)] if reason else []
-    return pytest.param(workload, id=workload.name, marks=marks)
+HELD_OUT = [
+    pytest.param(
+        workload,
+        id=workload.name,
+        marks=[pytest.mark.xfail(strict=True, reason=BEYOND[workload.name])]
+        if workload.name in BEYOND
+        else [],
+    )
+    for workload in WORKLOADS
+]
 
 
-@pytest.mark.parametrize("workload", map(held_out, WORKLOADS))
+@pytest.mark.parametrize("workload", HELD_OUT)
 def test_within_five_per_cent_of_the_best(workload: Workload) -> None:
     tuned = workload.tuned()
     found = compared(workload, tuned)

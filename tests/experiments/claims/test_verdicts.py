@@ -22,8 +22,9 @@ pytestmark = pytest.mark.xdist_group("verdicts")
 SCALE = Scale("quick", 0.004, 1, partition_share=0.2)
 MEMORY_MB = (50, 250)
 SWEEPS = ("s1-fig-6b", "s2-fig-3a", "s3-fig-7d")
-# Of the orders not HYBRIDJOIN-PQ's lead over HYBRIDJOIN-L, which are level in frequency order, and not P-CACHEJOIN's
-# over CACHEJOIN: it saves the processor's time, and partitions of 170 rows leave the processor little to do.
+# Of the orders not HYBRIDJOIN-PQ's lead over HYBRIDJOIN-L, which are level in frequency order, and not
+# P-CACHEJOIN's over CACHEJOIN: it saves the processor's time, and partitions of 170 rows leave the processor
+# little to do.
 JUDGED = ("S1-8", "S2-1", "S3-10", *(f"O-{number}" for number in range(1, 13) if number not in (5, 10)))
 SHUFFLES = 12
 EXPECTED = {
