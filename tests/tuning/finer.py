@@ -22,7 +22,8 @@ from semistream.tuning.measuring import Trial
 
 STREAM = pa.schema([("k", pa.int64()), ("s", pa.int64())])
 FINER = 10
-FINER_SHARES = tuple(float(share) for share in np.linspace(0.02, 0.9, 60))
+FEWEST_SHARES = 30
+FINEST_STEP = 1.001
 PRUNED_ABOVE = 1.5  # times the best in closed form: places further off are left out, for time
 BEST_OF_GRID = 4
 FRESH = 1000  # seeds from here on belong to nobody's search
@@ -82,15 +83,18 @@ class Comparison:
 
 
 def finer_grid(job: Job, coarse: int) -> list[Point]:
-    """At least ten times as many places."""
-    step = PAGE_STEP ** (1 / 3 if job.front_setting else 1 / FINER)
-    points = grid(job, FINER_SHARES, step)
-    while len(points) < FINER * coarse and step > 1.001:
-        step = step**0.5
-        points = grid(job, FINER_SHARES, step)
-        if job.front_setting is None:
-            break  # every whole number of pages is in it
+    """At least ten times as many places; where an algorithm has no front, every whole number of pages."""
+    if job.front_setting is None:
+        return grid(job, (), FINEST_STEP)
+    step = PAGE_STEP ** (1 / 3)
+    shares = FEWEST_SHARES
+    while len(points := grid(job, _spread(shares), step)) < FINER * coarse:
+        shares += shares // 4
     return points
+
+
+def _spread(count: int) -> tuple[float, ...]:
+    return tuple(float(share) for share in np.linspace(0.02, 0.9, count))
 
 
 def compared(workload: Workload, tuned: Tuned) -> Comparison:
