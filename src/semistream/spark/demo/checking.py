@@ -16,10 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from semistream.spark.demo.sales import Scale, Shop
-from semistream.spark.pipeline import read_pipeline
-from semistream.spark.pipeline.secrets import resolved_options
-from semistream.spark.source.options import SourceOptions
+from semistream.spark.demo.sales import Scale, Shop, stream_of
 from semistream.workloads.streams import Stream
 
 Int64s = NDArray[np.int64]
@@ -65,8 +62,7 @@ class _Sales:
 def check_warehouse(shop: Shop) -> int:
     """How many rows were compared; an `AssertionError` unless each sale is there once, and right."""
     scale = shop.scale
-    options = SourceOptions.parsed(resolved_options(read_pipeline(shop.file).sources[0].options))
-    sales = _Sales.made_again(options.stream(), scale)
+    sales = _Sales.made_again(stream_of(shop), scale)
     seen = np.zeros(scale.sales, np.int64)
     for table in _tables(shop.warehouse):
         sale = _counted(table, seen)

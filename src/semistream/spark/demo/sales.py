@@ -13,6 +13,10 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from semistream.spark.index import IndexReport, build_index
+from semistream.spark.pipeline import read_pipeline
+from semistream.spark.pipeline.secrets import resolved_options
+from semistream.spark.source.options import SourceOptions
+from semistream.workloads.streams import Stream
 
 MEMORY = "64MiB"
 LOOKED_UP = ("surrogate_key", "supplier_id", "sale_price")
@@ -131,6 +135,11 @@ def write_pipeline(shop: Shop) -> None:
             quarantine=shop.quarantine.relative_to(folder),
         )
     )
+
+
+def stream_of(shop: Shop) -> Stream:
+    """The sales as the pipeline's source makes them, here."""
+    return SourceOptions.parsed(resolved_options(read_pipeline(shop.file).sources[0].options)).stream()
 
 
 def write_products(spark: SparkSession, shop: Shop, tell: Tell) -> IndexReport:
